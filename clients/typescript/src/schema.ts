@@ -2229,6 +2229,117 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/store/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Batch Items
+         * @description Carries out operations on documents, all or none: reads see what was there before the writes.
+         */
+        post: operations["batch_items_store_batch_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/checkpoints/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Batch Checkpoints
+         * @description The same on the states of graphs that a LangGraph saver keeps; `/store` never shows them.
+         */
+        post: operations["batch_checkpoints_store_checkpoints_batch_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Item
+         * @description A document; null where there is none. One that expires stays as long again, unless `refresh_ttl` is false.
+         */
+        get: operations["get_item_store_items_get"];
+        /**
+         * Put Item
+         * @description Puts a document in place of what was there; a search by meaning finds it at once.
+         */
+        put: operations["put_item_store_items_put"];
+        post?: never;
+        /**
+         * Delete Item
+         * @description Deletes a document, where there is one.
+         */
+        delete: operations["delete_item_store_items_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/items/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search Items
+         * @description Finds documents in the namespaces that begin with these labels.
+         *
+         *     With a `query` the nearest in meaning come first; without one the latest. A `filter` names members of the value, and
+         *     the value that each must be equal to, or an object of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`.
+         */
+        post: operations["search_items_store_items_search_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Namespaces
+         * @description Lists the namespaces that hold documents.
+         */
+        post: operations["list_namespaces_store_namespaces_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/summarize": {
         parameters: {
             query?: never;
@@ -2797,6 +2908,51 @@ export interface components {
             next: number | null;
             /** Results */
             results: components["schemas"]["DecisionRecord"][];
+        };
+        /**
+         * BatchBody
+         * @description `POST /store/batch` and `POST /store/checkpoints/batch`.
+         * @example {
+         *       "operations": [
+         *         {
+         *           "key": "tea",
+         *           "namespace": [
+         *             "notes",
+         *             "food"
+         *           ],
+         *           "op": "get"
+         *         },
+         *         {
+         *           "key": "tea",
+         *           "namespace": [
+         *             "notes",
+         *             "food"
+         *           ],
+         *           "op": "put",
+         *           "value": {
+         *             "text": "Likes oolong."
+         *           }
+         *         }
+         *       ],
+         *       "user_id": "ann"
+         *     }
+         */
+        BatchBody: {
+            /** Operations */
+            operations: (components["schemas"]["PutItem"] | components["schemas"]["GetItem"] | components["schemas"]["SearchItems"] | components["schemas"]["ListNamespaces"])[];
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+        };
+        /**
+         * BatchReply
+         * @description What each operation gives, in order: an item or null; found items; namespaces; null of a put.
+         */
+        BatchReply: {
+            /** Results */
+            results: (components["schemas"]["StoredItem"] | components["schemas"]["memory__values__items__FoundItem"][] | string[][] | null)[];
         };
         /**
          * BeforeBody
@@ -4117,6 +4273,29 @@ export interface components {
             chunks: number;
         };
         /**
+         * DeleteItemBody
+         * @description `DELETE /store/items`.
+         * @example {
+         *       "key": "tea",
+         *       "namespace": [
+         *         "notes",
+         *         "food"
+         *       ],
+         *       "user_id": "ann"
+         *     }
+         */
+        DeleteItemBody: {
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+        };
+        /**
          * ItemList
          * @description A page of items; `last_id` is the `after` of the next one.
          */
@@ -4158,6 +4337,24 @@ export interface components {
             session_id: string | null;
             /** Text */
             text: string;
+        };
+        /**
+         * FoundItem
+         * @description A memory, or a chunk of a document.
+         */
+        deployments__http__doors__openai__vector_stores__FoundItem: {
+            /** Attributes */
+            attributes: {
+                [key: string]: string | number | boolean;
+            };
+            /** Content */
+            content: components["schemas"]["FoundText"][];
+            /** File Id */
+            file_id: string;
+            /** Filename */
+            filename: string;
+            /** Score */
+            score: number;
         };
         /**
          * ItemList
@@ -5177,22 +5374,30 @@ export interface components {
             total?: number;
         };
         /**
-         * FoundItem
-         * @description A memory, or a chunk of a document.
+         * FoundItemReply
+         * @description An item that was found; `score` is the cosine of the query and the nearest of its texts.
          */
-        FoundItem: {
-            /** Attributes */
-            attributes: {
-                [key: string]: string | number | boolean;
-            };
-            /** Content */
-            content: components["schemas"]["FoundText"][];
-            /** File Id */
-            file_id: string;
-            /** Filename */
-            filename: string;
+        FoundItemReply: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
             /** Score */
-            score: number;
+            score: number | null;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Value */
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
         };
         /**
          * FoundNode
@@ -5208,7 +5413,7 @@ export interface components {
          */
         FoundPage: {
             /** Data */
-            data: components["schemas"]["FoundItem"][];
+            data: components["schemas"]["deployments__http__doors__openai__vector_stores__FoundItem"][];
             /**
              * Has More
              * @default false
@@ -5261,6 +5466,29 @@ export interface components {
             type: "function";
         } & {
             [key: string]: components["schemas"]["JsonValue"];
+        };
+        /**
+         * GetItem
+         * @description Gets one item.
+         *
+         *     Args:
+         *         refresh_ttl: Whether an item that expires stays as long again from now on.
+         */
+        GetItem: {
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            op: "get";
+            /**
+             * Refresh Ttl
+             * @default true
+             */
+            refresh_ttl?: boolean;
         };
         /**
          * GraphNode
@@ -5714,6 +5942,12 @@ export interface components {
             secret: string;
         };
         /**
+         * ItemCollection
+         * @description Whose items they are: no operation names more than one collection, so what is in two of them never meets.
+         * @enum {string}
+         */
+        ItemCollection: "store" | "checkpoints" | "conversations" | "personas" | "dialogue";
+        /**
          * ItemIn
          * @description An item: a message, or what its `type` says; all fields are kept.
          */
@@ -5737,6 +5971,36 @@ export interface components {
          */
         ItemKind: "entity" | "relation" | "memory" | "aam_memory";
         /**
+         * ItemOrder
+         * @description The order of a list of items.
+         * @enum {string}
+         */
+        ItemOrder: "latest" | "key" | "key_descending";
+        /**
+         * ItemReply
+         * @description An item.
+         */
+        ItemReply: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Value */
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        /**
          * ItemsBody
          * @description Items to be added.
          * @example {
@@ -5759,6 +6023,23 @@ export interface components {
          * @enum {string}
          */
         ItemType: "resource" | "entity" | "relation" | "memory" | "fact" | "category" | "category_access" | "edge" | "typed_memory" | "change" | "stored_item" | "session";
+        /**
+         * ItemVectors
+         * @description Vectors of the texts of an item, by one model.
+         *
+         *     Args:
+         *         model_id: The model; its vectors are compared with no other's.
+         *         count: The number of vectors.
+         *         packed: The vectors one after another: float32, little endian, in base64.
+         */
+        ItemVectors: {
+            /** Count */
+            count: number;
+            /** Model Id */
+            model_id: string;
+            /** Packed */
+            packed: string;
+        };
         /**
          * JobBody
          * @description The user whose facts the job is about; all users where none is given.
@@ -5959,6 +6240,44 @@ export interface components {
             resources?: number;
         };
         /**
+         * ListNamespaces
+         * @description Lists the namespaces that hold items, by label.
+         *
+         *     Args:
+         *         prefix: Labels with which they begin; `*` stands for any label.
+         *         suffix: Labels with which they end; `*` stands for any label.
+         *         max_depth: They are cut to so many labels, and each is given once.
+         */
+        ListNamespaces: {
+            /**
+             * Limit
+             * @default 100
+             */
+            limit?: number;
+            /** Max Depth */
+            max_depth?: number | null;
+            /**
+             * Offset
+             * @default 0
+             */
+            offset?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            op: "list_namespaces";
+            /**
+             * Prefix
+             * @default []
+             */
+            prefix?: string[];
+            /**
+             * Suffix
+             * @default []
+             */
+            suffix?: string[];
+        };
+        /**
          * ListOrder
          * @description By when items were added: first ones first, or last ones first.
          * @enum {string}
@@ -6119,6 +6438,15 @@ export interface components {
              * @default 0
              */
             version?: number;
+        };
+        /**
+         * FoundItem
+         * @description An item that was found; `score` is the cosine of the query and the nearest of its texts, None without one.
+         */
+        memory__values__items__FoundItem: {
+            item: components["schemas"]["StoredItem"];
+            /** Score */
+            score?: number | null;
         };
         /**
          * MemoryConflict
@@ -6383,6 +6711,54 @@ export interface components {
              * @constant
              */
             object?: "list";
+        };
+        /**
+         * NamespacesBody
+         * @description `POST /store/namespaces`; `*` in a prefix or suffix stands for any label.
+         * @example {
+         *       "max_depth": 2,
+         *       "prefix": [
+         *         "notes"
+         *       ],
+         *       "user_id": "ann"
+         *     }
+         */
+        NamespacesBody: {
+            /**
+             * Limit
+             * @default 100
+             */
+            limit?: number;
+            /** Max Depth */
+            max_depth?: number | null;
+            /**
+             * Offset
+             * @default 0
+             */
+            offset?: number;
+            /**
+             * Prefix
+             * @default []
+             */
+            prefix?: string[];
+            /**
+             * Suffix
+             * @default []
+             */
+            suffix?: string[];
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+        };
+        /**
+         * NamespacesReply
+         * @description Namespaces in the order of their labels.
+         */
+        NamespacesReply: {
+            /** Namespaces */
+            namespaces: string[][];
         };
         /**
          * NodeBody
@@ -6816,6 +7192,74 @@ export interface components {
             title: string;
             /** Type */
             type: string;
+        };
+        /**
+         * PutItem
+         * @description Puts a whole value in place of what was there, or deletes what is there.
+         *
+         *     Args:
+         *         value: The document; None deletes.
+         *         index: Paths of the texts by whose meaning it can be found; None for those of the service, False for none.
+         *         ttl_minutes: How long it stays; None for ever.
+         *         session_id: The session whose text it repeats.
+         */
+        PutItem: {
+            /** Index */
+            index?: false | string[] | null;
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            op: "put";
+            /** Session Id */
+            session_id?: string | null;
+            /** Ttl Minutes */
+            ttl_minutes?: number | null;
+            /** Value */
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+        };
+        /**
+         * PutItemBody
+         * @description `PUT /store/items`; `index`: false for an item that is not found by meaning, or the paths of its texts.
+         * @example {
+         *       "key": "tea",
+         *       "namespace": [
+         *         "notes",
+         *         "food"
+         *       ],
+         *       "user_id": "ann",
+         *       "value": {
+         *         "text": "Likes oolong, no milk."
+         *       }
+         *     }
+         */
+        PutItemBody: {
+            /** Index */
+            index?: false | string[] | null;
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /**
+             * Ttl
+             * @description Minutes until it expires.
+             */
+            ttl?: number | null;
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+            /** Value */
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
         };
         /**
          * Qualifier
@@ -8012,6 +8456,114 @@ export interface components {
             };
         };
         /**
+         * SearchItems
+         * @description Finds items in the namespaces that begin with these labels.
+         *
+         *     Args:
+         *         prefix: Whole labels, compared exactly; none for every namespace.
+         *         filter: What the members of a value must be: `memory.items.filters`.
+         *         query: Orders them by meaning; without it the latest come first.
+         *         refresh_ttl: Whether found items that expire stay as long again from now on.
+         *         order: Their order without a query.
+         */
+        SearchItems: {
+            /** Filter */
+            filter?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Limit
+             * @default 10
+             */
+            limit?: number;
+            /**
+             * Offset
+             * @default 0
+             */
+            offset?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            op: "search";
+            /** @default latest */
+            order?: components["schemas"]["ItemOrder"];
+            /**
+             * Prefix
+             * @default []
+             */
+            prefix?: string[];
+            /** Query */
+            query?: string | null;
+            /**
+             * Refresh Ttl
+             * @default true
+             */
+            refresh_ttl?: boolean;
+        };
+        /**
+         * SearchItemsBody
+         * @description `POST /store/items/search`.
+         * @example {
+         *       "limit": 3,
+         *       "namespace_prefix": [
+         *         "notes"
+         *       ],
+         *       "query": "What does she drink?",
+         *       "user_id": "ann"
+         *     }
+         * @example {
+         *       "filter": {
+         *         "stars": {
+         *           "$gte": 4
+         *         }
+         *       },
+         *       "namespace_prefix": [],
+         *       "user_id": "ann"
+         *     }
+         */
+        SearchItemsBody: {
+            /** Filter */
+            filter?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+            /**
+             * Limit
+             * @default 10
+             */
+            limit?: number;
+            /**
+             * Namespace Prefix
+             * @default []
+             */
+            namespace_prefix?: string[];
+            /**
+             * Offset
+             * @default 0
+             */
+            offset?: number;
+            /** Query */
+            query?: string | null;
+            /**
+             * Refresh Ttl
+             * @default true
+             */
+            refresh_ttl?: boolean;
+            /**
+             * User Id
+             * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
+             */
+            user_id?: string;
+        };
+        /**
+         * SearchItemsReply
+         * @description Items in order.
+         */
+        SearchItemsReply: {
+            /** Items */
+            items: components["schemas"]["FoundItemReply"][];
+        };
+        /**
          * SearchKnowledgeBody
          * @description A search in a corpus; what is left out is as its configuration says.
          * @example {
@@ -8420,6 +8972,57 @@ export interface components {
             change: components["schemas"]["Change"] | null;
             /** Item */
             item: components["schemas"]["Entity"] | components["schemas"]["TypedMemory"];
+        };
+        /**
+         * StoredItem
+         * @description A JSON document of a user.
+         *
+         *     Args:
+         *         namespace: Labels from the outermost to the innermost.
+         *         key: Its name in the namespace.
+         *         value: The document.
+         *         created_at: When something was first put in this place.
+         *         updated_at: When this value was put.
+         *         ttl_minutes: How long it stays after it was put, or read by a call that prolongs it; None for ever.
+         *         expires_at: From when on it is not there any more.
+         *         session_id: The session whose text it repeats, with which it is erased.
+         *         index: Paths of the texts by whose meaning it is found; none where it is not found by meaning.
+         *         vectors: Of these texts; None until they are embedded.
+         */
+        StoredItem: {
+            collection: components["schemas"]["ItemCollection"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expires At */
+            expires_at?: string | null;
+            /**
+             * Index
+             * @default []
+             */
+            index?: string[];
+            /** Key */
+            key: string;
+            /** Namespace */
+            namespace: string[];
+            /** Session Id */
+            session_id?: string | null;
+            /** Ttl Minutes */
+            ttl_minutes?: number | null;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** User Id */
+            user_id: string;
+            /** Value */
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            vectors?: components["schemas"]["ItemVectors"] | null;
         };
         /**
          * StoredMemory
@@ -22950,6 +23553,704 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    batch_items_store_batch_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    batch_checkpoints_store_checkpoints_batch_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_item_store_items_get: {
+        parameters: {
+            query: {
+                key: string;
+                namespace: string;
+                refresh_ttl?: boolean;
+                /** @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemReply"] | null;
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_item_store_items_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutItemBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_item_store_items_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeleteItemBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_items_store_items_search_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchItemsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchItemsReply"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_namespaces_store_namespaces_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NamespacesBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamespacesReply"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */

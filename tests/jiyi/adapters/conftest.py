@@ -15,6 +15,7 @@ from tests.deployments.serving import running_app
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "adapters.md"
 BOUGHT = "我們公司買了 AI-Box。"
 ASKED = "AI-Box 放在哪裡？"
+REFERRED = "它放在哪裡？"
 
 
 @pytest.fixture

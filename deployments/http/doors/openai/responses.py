@@ -188,7 +188,8 @@ async def _events(chunks: AsyncIterator[Chunk], asked: _Asked) -> AsyncIterator[
     except JiyiError as error:  # the status line is sent already
         _log.error("stream_failed", error=error.message)
         worded = error_event(error)["error"]
-        last = progress.fail(code=worded["code"], message=worded["message"])
+        code = worded["code"] if worded["code"] == "rate_limit_exceeded" else "server_error"  # of those published
+        last = progress.fail(code=code, message=worded["message"])
     yield _sent(last)
 
 

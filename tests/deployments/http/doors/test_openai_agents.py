@@ -1,6 +1,7 @@
 """An agent of the unmodified `openai-agents`, whose session is a conversation of the service."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import openai
 import pytest
@@ -45,9 +46,8 @@ async def test_an_agent_keeps_its_session_calls_tools_and_is_remembered(
     }
     kinds = [item.get("type") for item in await session.get_items()]
     assert kinds == ["message", "message", "message", "function_call", "function_call_output", "message"]
-    popped = await session.pop_item()
-    assert popped is not None
-    assert popped["content"][0]["text"] == "It is on the third floor."  # type: ignore[index, typeddict-item]
+    popped: Any = await session.pop_item()
+    assert popped["content"][0]["text"] == "It is on the third floor."
     assert len(await session.get_items(limit=2)) == 2
     await session.clear_session()
     assert ("user", "The spare key is in the blue drawer.") in door_with_model.said(person)
