@@ -142,6 +142,7 @@ def test_a_service_that_is_away_is_an_error_that_says_so() -> None:
         store.get(("a",), "k")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # langmem imports what LangGraph renamed
 def test_the_tools_of_langmem_run_on_it(store: BaseStore) -> None:
     from langmem import create_manage_memory_tool, create_search_memory_tool
 

@@ -106,11 +106,11 @@ async def _search(
         stored = {memory.memory_id: memory for memory in await unit.memories.get([hit.id for hit in result.hits])}
         memories = [stored.get(hit.id) or memory_of_hit(hit, user_id=owner) for hit in result.hits]
         kept = await _kept(unit, memories)
-    scored = [
-        KeptMemory(one.memory, one.categories, min(1.0, hit.score)) for one, hit in zip(kept, result.hits, strict=True)
-    ]
     return [
-        one for one in scored if (one.score or 0) > 0 and one.score >= body.threshold and selection.lets_through(one)
+        scored
+        for one, hit in zip(kept, result.hits, strict=True)
+        if hit.score > 0 and hit.score >= body.threshold
+        if selection.lets_through(scored := KeptMemory(one.memory, one.categories, min(1.0, hit.score)))
     ]
 
 
@@ -131,7 +131,12 @@ def _search_filter(filter_: Filter) -> SearchFilter:
                 times["created_from"] = value
             case Condition("created_at", "lte", datetime() as value):
                 times["created_to"] = value
-    return SearchFilter(session_id=session_id, metadata=metadata, **times)
+    return SearchFilter(
+        session_id=session_id,
+        metadata=metadata,
+        created_from=times.get("created_from"),
+        created_to=times.get("created_to"),
+    )
 
 
 async def _timeline(unit: UnitOfWork) -> AsyncIterator[list[Memory]]:
