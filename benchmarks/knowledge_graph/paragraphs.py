@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,10 @@ class Bench:
         nodes = (await queries.view(self.place, limit=_ASKED)).nodes
         first, *others = (node.node_id for node in nodes)
         asked: dict[str, list[Callable[[], Coroutine[Any, Any, object]]]] = {
-            "find": [lambda node=node: queries.find(self.place, node.name, limit=20) for node in nodes],
-            "one_hop": [lambda end=end: queries.neighbours(self.place, end, hops=1, limit=50) for end in others],
-            "two_hops": [lambda end=end: queries.neighbours(self.place, end, hops=2, limit=50) for end in others],
-            "paths": [lambda end=end: queries.paths(self.place, first, end, hops=4, limit=5) for end in others],
+            "find": [partial(queries.find, self.place, node.name, limit=20) for node in nodes],
+            "one_hop": [partial(queries.neighbours, self.place, end, hops=1, limit=50) for end in others],
+            "two_hops": [partial(queries.neighbours, self.place, end, hops=2, limit=50) for end in others],
+            "paths": [partial(queries.paths, self.place, first, end, hops=4, limit=5) for end in others],
             "view_100": [lambda: queries.view(self.place, limit=100)] * 5,
             "communities_500": [lambda: find_communities(queries, self.place, limit=500)] * 3,
         }

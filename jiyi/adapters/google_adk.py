@@ -49,7 +49,7 @@ class JiyiMemoryService(BaseMemoryService):
         metadata = {**(custom_metadata or {}), _APP: app_name}
         turns = [turn for event in events if (turn := _turn(event))]
         for batch in chunked(turns, _AT_ONCE):
-            session = {} if session_id is None else {"session_id": session_id}
+            session: dict[str, Any] = {} if session_id is None else {"session_id": session_id}
             await self._client.add(batch, user_id=user_id, metadata=metadata, **session)
 
     @override

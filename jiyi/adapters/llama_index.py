@@ -4,6 +4,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
+from more_itertools import chunked
 from pydantic import PrivateAttr
 from typing_extensions import override
 
@@ -55,6 +56,6 @@ class JiyiMemoryBlock(BaseMemoryBlock[str]):
                 session = message.additional_kwargs.get("session_id") or self.session_id
                 said = {"role": _ROLES[message.role], "content": message.content}
                 by_session.setdefault(session, []).append(said)
-        for session, said in by_session.items():
-            for start in range(0, len(said), _AT_ONCE):
-                await self._client.add(said[start : start + _AT_ONCE], user_id=self.user_id, session_id=session)
+        for session, turns in by_session.items():
+            for batch in chunked(turns, _AT_ONCE):
+                await self._client.add(batch, user_id=self.user_id, session_id=session)

@@ -16,14 +16,14 @@ from deployments.http.doors.stored_text import NOTICE
 from jiyi.adapters.agent_framework import JiyiContextProvider
 
 
-class ScriptedModel(BaseChatClient):  # type: ignore[type-arg]
+class ScriptedModel(BaseChatClient):
     """Says always the same, and keeps what it was asked."""
 
     def __init__(self) -> None:
         super().__init__()
         self.prompts: list[str] = []
 
-    async def _inner_get_response(  # type: ignore[override]
+    async def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any
     ) -> ChatResponse:
         said = [message.text for message in messages]

@@ -69,7 +69,8 @@ def test_a_batch_reads_what_was_there_before_it(store: JiyiStore) -> None:
         ]
     )
     assert results[:2] == [None, None]
-    assert [item.key for item in results[3]] == ["old"]
+    found: Any = results[3]
+    assert [item.key for item in found] == ["old"]
     assert results[4] == [("a",)]
     assert [item.key for item in store.search(("a",))] == ["new"]
 

@@ -39,8 +39,9 @@ async def stores() -> Stores:
 
 
 def item(key: str, value: dict[str, Any], **fields: Any) -> StoredItem:
-    fields = {"collection": ItemCollection.STORE, "created_at": NOON, "updated_at": NOON - timedelta(days=9)} | fields
-    return StoredItem(user_id="ann", namespace=("a",), key=key, value=value, **fields)
+    usual: dict[str, Any] = {"collection": ItemCollection.STORE, "created_at": NOON}
+    usual["updated_at"] = NOON - timedelta(days=9)
+    return StoredItem(user_id="ann", namespace=("a",), key=key, value=value, **usual | fields)
 
 
 async def gone_after(stores: Stores, scope: ErasureScope) -> set[str]:

@@ -276,7 +276,8 @@ class TestMeaning:
 
 
 def test_bad_labels_never_make_an_operation() -> None:
-    for labels in ((), ("a.b",), ("",), ("a\x00",), ("a", 1), ("a",) * 33, ("x" * 513,)):
+    bad: list[tuple[Any, ...]] = [(), ("a.b",), ("",), ("a\x00",), ("a", 1), ("a",) * 33, ("x" * 513,)]
+    for labels in bad:
         with pytest.raises(ValueError, match="namespace"):
             PutItem(namespace=labels, key="k", value={})
         if labels:
