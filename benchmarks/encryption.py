@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery
 from memory.values.base import utc_now
-from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity
 from memory.values.ids import derive_id
 from memory.values.records import Resource
 from memory.values.text import normalise
+from memory.values.understanding.dialogue import Role, Turn
 from memory.values.vectors import SparseVector
 from storage.edge.vectors import EdgeVectors
 from storage.redis.server import LocalRedisServer

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.workload import SENTENCES, seconds
-from memory.values.readings import Context, ReadRequest
+from memory.values.understanding.readings import Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.assets.weight_files import shipped_weight_file

@@ -30,7 +30,7 @@ from rich.table import Table
 
 from benchmarks.load.chatting import chat_p95_ms
 from benchmarks.survival import Replay
-from deployments.builders.bulk_embedding import EmbedActor
+from deployments.builders.models.bulk_embedding import EmbedActor
 from deployments.config.settings import AppArgs
 from jiyi import Client, service
 from jiyi.commands.output import plain

@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks.common.workload import QUERIES, ceiling_tokens_per_s, matmul_flops, mixed_texts, seconds
 from deployments.config.settings import AppArgs
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine

@@ -8,15 +8,22 @@ from typing import Any
 from ray import serve
 from ray.serve import Application
 
-from .builders.embedder import cluster_machines, make_encoders, place_embedder
-from .builders.encryption import check_encryption
 from .builders.ingress import open_services
-from .builders.language import check_language_model, is_on, make_answers, make_extractor, make_reranker, make_resolver
 from .builders.learner import make_learner
-from .builders.retrieval import make_retriever
-from .builders.scaling import TokenBacklogPolicy
-from .builders.spaces import vector_model, with_live_model
-from .builders.stores import local_redis, make_session_server, make_shards
+from .builders.models.embedder import cluster_machines, make_encoders, place_embedder
+from .builders.models.language import (
+    check_language_model,
+    is_on,
+    make_answers,
+    make_extractor,
+    make_reranker,
+    make_resolver,
+)
+from .builders.models.retrieval import make_retriever
+from .builders.models.scaling import TokenBacklogPolicy
+from .builders.storage.encryption import check_encryption
+from .builders.storage.spaces import vector_model, with_live_model
+from .builders.storage.stores import local_redis, make_session_server, make_shards
 from .config.deployment_options import merge_options
 from .config.private_files import make_private_home
 from .config.settings import AppArgs

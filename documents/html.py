@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memory.values.knowledge import BlockKind
+from memory.values.documents.knowledge import BlockKind
 
 from .limits import Limits
 from .outline import Outline

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memory.values.knowledge import BlockKind
+from memory.values.documents.knowledge import BlockKind
 
 from .html import add_html
 from .limits import Limits

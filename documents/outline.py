@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from memory.values.knowledge import Block, BlockKind
+from memory.values.documents.knowledge import Block, BlockKind
 
 from .limits import Limits, Unreadable
 

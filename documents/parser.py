@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing_extensions import override
 
 from memory.ports.knowledge import DocumentParser
+from memory.values.documents.knowledge import ParsedDocument
 from memory.values.errors import UnreadableDocumentError
-from memory.values.knowledge import ParsedDocument
 
 from .encodings import decode
 from .html import declared_charset, read_html

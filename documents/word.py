@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from memory.values.knowledge import BlockKind
+from memory.values.documents.knowledge import BlockKind
 
 from .limits import Limits
 from .outline import Outline

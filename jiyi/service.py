@@ -137,7 +137,7 @@ def _memory_kib(pid: int) -> dict[str, int]:
 
 def prepare(settings: "AppArgs", model: str | None = None) -> None:
     """Downloads and prepares a model's weights, by default those that the service starts with; shows a progress bar."""
-    from deployments.builders.spaces import with_live_model
+    from deployments.builders.storage.spaces import with_live_model
     from models.assets.prepare import prepare_model
 
     _configure_logs(settings)
@@ -239,7 +239,7 @@ async def with_keys(
     Raises:
         ServiceFailed: The keys cannot be reached, or it cannot be done; the message says why.
     """
-    from deployments.builders.stores import open_record
+    from deployments.builders.storage.stores import open_record
     from deployments.http.identity.operators import write_audit
     from deployments.telemetry.logs import configure_audit
     from memory.identity.api_keys import ApiKeys
@@ -266,9 +266,9 @@ async def users(settings: "AppArgs") -> list[tuple[str, str]]:
     Raises:
         ServiceFailed: The store cannot be reached.
     """
-    from deployments.builders.stores import open_record
+    from deployments.builders.storage.stores import open_record
+    from memory.values.access.identity import app_and_user, app_of_owner
     from memory.values.errors import JiyiError
-    from memory.values.identity import app_and_user, app_of_owner
 
     _configure_logs(settings)
     try:
@@ -290,7 +290,7 @@ def check_encryption(settings: "AppArgs") -> None:
     Raises:
         ServiceFailed: Says which store, and what to do.
     """
-    from deployments.builders.encryption import check_encryption as check
+    from deployments.builders.storage.encryption import check_encryption as check
     from memory.values.errors import JiyiError
 
     try:
@@ -305,7 +305,7 @@ def encryption_states(settings: "AppArgs") -> dict[str, str]:
     Raises:
         ServiceFailed: One cannot be read.
     """
-    from deployments.builders.encryption import encryption_states as states
+    from deployments.builders.storage.encryption import encryption_states as states
     from memory.values.errors import JiyiError
 
     try:
@@ -329,7 +329,7 @@ def change_encryption(
     """
     from filelock import Timeout
 
-    from deployments.builders import encryption
+    from deployments.builders.storage import encryption
     from deployments.host.supervisor import home_lock
     from memory.values.errors import JiyiError
     from storage.shared.encryption import NO_CIPHER
@@ -354,7 +354,7 @@ def discard_index(settings: "AppArgs") -> list[Path]:
     Raises:
         ServiceFailed: The service is running, or the files cannot be set aside.
     """
-    from deployments.builders.stores import discard_index as discard
+    from deployments.builders.storage.stores import discard_index as discard
     from memory.values.errors import JiyiError
 
     _configure_logs(settings)

@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from jiyi import Client
 from jiyi.errors import NotFound
-from memory.values.dialogue import Role
-from memory.values.forgetting import ForgetOutcome
+from memory.values.governance.forgetting import ForgetOutcome
+from memory.values.understanding.dialogue import Role
 
 from .judge import Reply
 from .scenarios import Kind, Line, Question, Scenario, Session

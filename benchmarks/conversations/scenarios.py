@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from memory.values.dialogue import Role
+from memory.values.understanding.dialogue import Role
 
 _KEYS = frozenset({"not", "ev", "type", "ground"})
 _ROLES = {"U:": Role.USER, "A:": Role.ASSISTANT}

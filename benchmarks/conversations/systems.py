@@ -8,7 +8,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.values.dialogue import Role
+from memory.values.understanding.dialogue import Role
 
 from .judge import Reply
 from .scenarios import Line, Question, Scenario

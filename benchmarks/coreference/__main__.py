@@ -24,9 +24,9 @@ from benchmarks.coreference.system import System
 from memory.coreference.context import reading_context
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
-from memory.values.dialogue import Role, Turn
-from memory.values.readings import Action, ContextSpan, Replacement, Rewrite
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.readings import Action, ContextSpan, Replacement, Rewrite
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from models.assets.weight_files import shipped_weight_file
 from models.reader.reader import BatchedReader, TrainedReader
 from training.reader.corpus import MarkedQuery, read_queries

@@ -17,15 +17,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.base import Value
-from memory.values.dialogue import Role, Turn
 from memory.values.entities import Entity
 from memory.values.ids import entity_id, memory_id
-from memory.values.mentions import EntitySubtype
 from memory.values.records import Memory
-from memory.values.resolutions import CoreferenceResult, ReferenceSource
 from memory.values.text import has_han, normalise
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.resolutions import CoreferenceResult, ReferenceSource
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)
 """A Wednesday."""

@@ -1,8 +1,8 @@
 """An extractor and a resolver with the stores around them, as the service joins them."""
 
 from memory.chat.reader import MessageReader
-from memory.ports.language import Extractor, Resolver
-from memory.values.dialogue import Role, Turn
+from memory.ports.models.language import Extractor, Resolver
+from memory.values.understanding.dialogue import Role, Turn
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions
 

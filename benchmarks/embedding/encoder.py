@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.workload import QUERIES, mixed_texts, seconds
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.engine import EncoderEngine

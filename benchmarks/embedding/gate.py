@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.retrieval.corpora import Corpus, read_corpora
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.bert_engine import BertEngine

@@ -127,7 +127,7 @@ class Handle(Transport):
         from deployments.app import APP_NAME
         from deployments.remote.embedder import RemoteEmbedder, RemoteEncoder
         from deployments.remote.handles import Remote
-        from memory.ports.language import Priority, TextKind
+        from memory.ports.models.language import Priority, TextKind
         from models.assets.catalog import DEFAULT_MODEL, get_model
 
         ray.init(address=address, log_to_driver=False)

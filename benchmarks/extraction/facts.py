@@ -32,10 +32,10 @@ from benchmarks.extraction.names import Score, score
 from memory.extraction.extractor import ReadingExtractor
 from memory.facts.statements import bare_name
 from memory.learning.facts import MIN_CONFIDENCE
-from memory.ports.language import Extractor
+from memory.ports.models.language import Extractor
 from memory.values.predicates import OTHER, CategoryName, category_of
-from memory.values.readings import Context, Qualifier, StatedFact
 from memory.values.text import normalise
+from memory.values.understanding.readings import Context, Qualifier, StatedFact
 from models.assets.weight_files import shipped_weight_file
 from models.reader.reader import BatchedReader, TrainedReader
 from training.reader.corpus import MarkedFact, read_messages

@@ -34,11 +34,11 @@ from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.language import Extractor
-from memory.values.dialogue import Role
+from memory.ports.models.language import Extractor
 from memory.values.entities import Entity, EntityStatus
 from memory.values.records import Memory, Resource
 from memory.values.text import normalise
+from memory.values.understanding.dialogue import Role
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from memory.extraction.extractor import ReadingExtractor
-from memory.ports.language import Extractor
-from memory.values.mentions import EntitySubtype, MentionLevel
+from memory.ports.models.language import Extractor
+from memory.values.understanding.mentions import EntitySubtype, MentionLevel
 from models.assets.weight_files import shipped_weight_file
 from models.reader.reader import BatchedReader, TrainedReader
 

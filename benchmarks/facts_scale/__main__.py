@@ -44,17 +44,17 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.maintenance.merging import SimilarFacts
-from memory.ports.generations import VectorSpace
 from memory.ports.jobs import MaintenanceKind, RunState
-from memory.ports.language import Extractor, TokenCounter
+from memory.ports.models.language import Extractor, TokenCounter
+from memory.ports.stores.generations import VectorSpace
 from memory.retrieval.retriever import HybridRetriever
 from memory.tiers.context import ContextBuilder, ContextRequest
 from memory.tiers.fact_search import FactSearch
 from memory.tiers.retrieval import TieredRequest, TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now
-from memory.values.extractions import Extraction
-from memory.values.readings import Context, ReadRequest
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.weight_files import shipped_weight_file
 from models.reader.reader import BatchedReader, TrainedReader

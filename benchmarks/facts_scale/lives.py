@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.values.extractions import Extraction
 from memory.values.ids import entity_id
-from memory.values.mentions import EntitySubtype, Mention
-from memory.values.readings import FactSpan, Intent, Qualifier, StatedFact
 from memory.values.records import Resource
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype, Mention
+from memory.values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
 
 VERSION = "given"
 """The version of an extractor whose understanding is stored with every message."""

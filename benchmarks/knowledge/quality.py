@@ -42,9 +42,9 @@ from memory.knowledge.ingestion import Ingestion
 from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.sources import NewDocument, Sources
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.language import Reranker, TextKind
-from memory.values.corpora import Corpus, CorpusConfig, KnowledgeQuery, Reranking, SearchConfig
-from memory.values.knowledge import ChunkingConfig
+from memory.ports.models.language import Reranker, TextKind
+from memory.values.documents.corpora import Corpus, CorpusConfig, KnowledgeQuery, Reranking, SearchConfig
+from memory.values.documents.knowledge import ChunkingConfig
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.language_gaps import language_gaps
 from models.assets.prepare import prepare_model
@@ -188,7 +188,7 @@ async def _run(arguments: argparse.Namespace) -> dict[str, Any]:
     encoder = KeptEncoder(engine, arguments.cache)
     rerankers: dict[Reranking, Reranker] = {}
     if arguments.reranked:
-        from deployments.builders.language import open_reranker
+        from deployments.builders.models.language import open_reranker
         from deployments.config.settings import AppArgs
 
         args = AppArgs.model_validate({"models": {"reranker": "builtin"}, "cache": str(arguments.models)})

@@ -31,7 +31,7 @@ from rich.table import Table
 
 from benchmarks.knowledge.corpora import read_all
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
 from memory.retrieval.fusion import KNOWLEDGE
 from memory.retrieval.legs import search_across_languages
 from memory.values.vectors import LanguageGroup, SparseVector

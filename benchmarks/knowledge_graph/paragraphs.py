@@ -38,9 +38,9 @@ from memory.knowledge.graph.search import graph_scores
 from memory.knowledge.graph.strategies import StrategyName, builtin_strategies
 from memory.knowledge.search import KnowledgeSearch
 from memory.language.keywords import KeywordAnalyzer
+from memory.values.access.identity import app_owner
 from memory.values.base import utc_now
-from memory.values.corpora import Knowledge, KnowledgeQuery, SearchConfig, Source
-from memory.values.identity import app_owner
+from memory.values.documents.corpora import Knowledge, KnowledgeQuery, SearchConfig, Source
 from memory.values.ids import knowledge_id, source_id
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model

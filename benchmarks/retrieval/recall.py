@@ -42,10 +42,10 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, FusionRecipe
 from memory.retrieval.retriever import HybridRetriever
-from memory.values.dialogue import Role
 from memory.values.hits import HitKind, SearchRequest
 from memory.values.ids import memory_id
 from memory.values.records import Resource
+from memory.values.understanding.dialogue import Role
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine

@@ -24,13 +24,13 @@ from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, Extractor, FloatMatrix, Priority, TextKind
 from memory.retrieval.reranking import RERANKING, passage_of
 from memory.retrieval.retriever import HybridRetriever
-from memory.values.extractions import Extraction
 from memory.values.hits import HitKind, SearchRequest
 from memory.values.ids import memory_id
-from memory.values.readings import Context
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.engine import EncoderEngine

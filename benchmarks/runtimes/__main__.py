@@ -36,7 +36,7 @@ from benchmarks.embedding.environments import ensure, versions
 from benchmarks.embedding.peers import TORCH, Environment
 from benchmarks.retrieval.corpora import read_corpora
 from benchmarks.runtimes.contestant import RUNTIMES
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.encoder.engine import EncoderEngine

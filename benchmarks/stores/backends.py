@@ -5,8 +5,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchmarks.stores.workload import DIMENSION
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import VectorIndex
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import VectorIndex
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.record import ArangoRecord
 from storage.edge.vectors import EdgeVectors

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from benchmarks.stores.backends import MODEL, Backend, close, open_index, open_record
 from benchmarks.stores.workload import BATCH, HEAVY, Workload
 from memory.indexing.projection import project_entity
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection, IndexPoint, VectorIndex
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection, IndexPoint, VectorIndex
 from memory.values.entities import Entity
 
 T = TypeVar("T")

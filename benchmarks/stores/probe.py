@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.stores.backends import Backend, close, open_index, open_record
 from benchmarks.stores.workload import HEAVY, Question, Workload
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection, IndexQuery, VectorIndex
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection, IndexQuery, VectorIndex
 
 _CANDIDATES = 30
 _STATUS = Path("/proc/self/status")

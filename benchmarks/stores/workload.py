@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.vectors import FloatVector
+from memory.ports.stores.vectors import FloatVector
 from memory.values.entities import Entity, EntityRelation
 from memory.values.ids import derive_id, entity_id
 from memory.values.text import normalise

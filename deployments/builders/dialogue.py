@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from memory.answering.answers import Answerer
 from memory.dialogue.memory_system import MemorySystem
-from memory.ports.chat_models import ChatModel
-from memory.ports.record import SystemOfRecord
+from memory.ports.models.chat_models import ChatModel
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.personas import PersonaProfile
 
 from ..config.settings import AppArgs

@@ -14,15 +14,15 @@ from memory.erasure.eraser import Eraser
 from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
 from memory.erasure.tombstones import TombstoneFile
-from memory.ports.generations import GenerationStore
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.generations import GenerationStore
+from memory.ports.stores.record import SystemOfRecord
 from storage.redis.sessions import RedisSessions
 
 from ..config.settings import AppArgs
 from ..remote.erasures import RemoteReplicaMemory
 from ..remote.handles import Handle, Remote
-from .language import is_on
-from .stores import open_journal, open_redis
+from .models.language import is_on
+from .storage.stores import open_journal, open_redis
 
 _DEADLINE_S = 30.0
 _KEY_BYTES = 32

@@ -7,12 +7,12 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.maintenance.decay import MaintenanceRules
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.maintenance.merging import SimilarFacts
-from memory.ports.coordination import Locks
-from memory.ports.generations import VectorSpace, VectorSpaces
 from memory.ports.jobs import MaintenanceKind
-from memory.ports.record import SystemOfRecord
-from memory.ports.summaries import SummaryWriter
-from memory.ports.vectors import Collection
+from memory.ports.models.summaries import SummaryWriter
+from memory.ports.stores.coordination import Locks
+from memory.ports.stores.generations import VectorSpace, VectorSpaces
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection
 from memory.tiers.fact_search import FactSearch
 from memory.tiers.priority import PriorityRules
 from models.assets.catalog import get_model

@@ -7,8 +7,8 @@ from typing import Any
 import structlog
 
 from memory.identity.api_keys import ApiKeys
-from memory.ports.coordination import RateLimiter
-from memory.ports.keys import KeyStore
+from memory.ports.stores.coordination import RateLimiter
+from memory.ports.stores.keys import KeyStore
 
 from ..config.exposure import check_exposure
 from ..config.settings import AppArgs

@@ -15,10 +15,10 @@ from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
 from memory.indexing.generations import PerSpace
 from memory.items.store import ItemStore
-from memory.ports.chat_models import LANGUAGE_MODEL
-from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.vectors import Collection
-from memory.values.identity import app_and_user
+from memory.ports.models.chat_models import LANGUAGE_MODEL
+from memory.ports.stores.generations import VectorModel, VectorSpace
+from memory.ports.stores.vectors import Collection
+from memory.values.access.identity import app_and_user
 from models.assets.catalog import get_model
 from storage.resilience.fallbacks import ResilientSessions
 
@@ -47,7 +47,7 @@ from .dialogue import dialogue_maker, read_personas
 from .facts import make_fact_search, priority_rules
 from .identity import open_authenticator, refuse_exposed_address
 from .knowledge import corpora_in_chat, make_graphs, make_knowledge_base, make_rerankers
-from .language import (
+from .models.language import (
     answer_with_model,
     make_fact_reader,
     make_summary_writer,
@@ -55,11 +55,11 @@ from .language import (
     open_language_model,
     prompt_bounds,
 )
-from .live_model import LiveAnswerer
-from .retrieval import make_answerer, make_searching
-from .spaces import open_generations, open_spaces
-from .store_probes import facts_probe, store_probes
-from .stores import open_log, open_short_lived
+from .models.live_model import LiveAnswerer
+from .models.retrieval import make_answerer, make_searching
+from .storage.spaces import open_generations, open_spaces
+from .storage.store_probes import facts_probe, store_probes
+from .storage.stores import open_log, open_short_lived
 from .typed_memories import make_typed_memory_manager, tally_figures
 
 _OPTIONAL = {"session_server", "reranker", "answers"}

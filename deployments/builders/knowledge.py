@@ -16,24 +16,24 @@ from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
 from memory.knowledge.sources import Sources
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.corpora import IngestionService
-from memory.ports.generations import VectorSpace, VectorSpaces
 from memory.ports.knowledge import DocumentParser
-from memory.ports.language import Extractor, Reranker
-from memory.ports.record import SystemOfRecord
+from memory.ports.models.language import Extractor, Reranker
 from memory.ports.services import BacklogWorker, LearningService
+from memory.ports.stores.corpora import IngestionService
+from memory.ports.stores.generations import VectorSpace, VectorSpaces
+from memory.ports.stores.record import SystemOfRecord
 from memory.prompting.checked_model import CheckedModel
 from memory.prompting.graphs import ModelEntities, ModelRelations
+from memory.values.access.identity import app_owner
 from memory.values.base import utc_now
-from memory.values.corpora import Reranking
-from memory.values.identity import app_owner
+from memory.values.documents.corpora import Reranking
 from memory.values.ids import corpus_id
 from models.assets.language_gaps import language_gaps
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteReranker
 from ..remote.knowledge import ApiReranker
-from .language import is_on
+from .models.language import is_on
 
 _POLL_S = 1.0
 

@@ -13,21 +13,21 @@ from memory.jobs.queue import RunQueue
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
-from memory.ports.generations import VectorModel
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.vectors import Collection
 
 from ..config.settings import AppArgs
 from ..remote.handles import Handle, Remote, RemoteExtractor
 from ..serve.learner import LearnerParts
-from .bulk_embedding import RayEmbedder
 from .erasing import make_deciding, make_erasing
 from .facts import make_fact_jobs
 from .knowledge import make_graph_builder, make_ingestion, make_parser
-from .language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
+from .models.bulk_embedding import RayEmbedder
+from .models.language import make_fact_reader, make_summary_writer, open_language_model, running_extraction_version
+from .models.retrieval import answer_reader_of
 from .pipelines import make_run_desk
-from .retrieval import answer_reader_of
-from .spaces import open_generations, open_spaces, prepared_model
-from .stores import open_locks, open_record
+from .storage.spaces import open_generations, open_spaces, prepared_model
+from .storage.stores import open_locks, open_record
 from .typed_memories import make_recheck, make_review_job
 
 

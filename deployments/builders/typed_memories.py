@@ -7,9 +7,9 @@ from memory.governance.review import ReviewRules
 from memory.governance.review_job import ReviewJob
 from memory.jobs.cron import NEVER, Schedule
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.coordination import Locks
-from memory.ports.generations import VectorSpace
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.coordination import Locks
+from memory.ports.stores.generations import VectorSpace
+from memory.ports.stores.record import SystemOfRecord
 from memory.typed_memories.bands import Bands, FixedBand
 from memory.typed_memories.manager import TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck

@@ -2,7 +2,7 @@
 
 from pydantic import Field, SecretStr, model_validator
 
-from memory.values.identity import APP_PATTERN, DEFAULT_APP
+from memory.values.access.identity import APP_PATTERN, DEFAULT_APP
 
 from .section import Section
 

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from memory.values.identity import AppId
+from memory.values.access.identity import AppId
 
 from .section import Section
 

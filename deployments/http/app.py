@@ -11,9 +11,11 @@ from ..config.access_settings import HttpArgs, LimitArgs
 from .doors.mcp.route import add_mcp
 from .doors.mem0.replies import MEM0, PREFIX
 from .doors.mem0.router import router as mem0
-from .doors.openai import completions, conversations, models, reranking, responses, vector_stores
+from .doors.openai import models, reranking, vector_stores
+from .doors.openai.chat import completions
 from .doors.openai.errors import OPENAI
 from .doors.openai.registry import assistants_of
+from .doors.openai.stateful import conversations, responses
 from .identity.middleware import Authentication
 from .routes import (
     chat,

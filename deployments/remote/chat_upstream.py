@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from memory.ports.chat_models import LANGUAGE_MODEL
+from memory.ports.models.chat_models import LANGUAGE_MODEL
 from memory.values.errors import BadRequest, ModelUnavailable
 
 from ..config.language_model_settings import EndpointArgs

@@ -6,7 +6,7 @@ from functools import partial
 
 from typing_extensions import override
 
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.values.errors import JiyiError
 
 from .handles import Remote

@@ -7,8 +7,8 @@ from typing_extensions import override
 
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import Erasures, ErasureService, ReplicaMemory
-from memory.values.decisions import DecisionRecord, DecisionRequest
-from memory.values.erasures import Erasure, ErasureScope, Tombstone
+from memory.values.governance.decisions import DecisionRecord, DecisionRequest
+from memory.values.governance.erasures import Erasure, ErasureScope, Tombstone
 from memory.values.text_caches import forget_texts
 
 from .handles import Remote

@@ -20,8 +20,6 @@ from ray.serve.exceptions import (
 from ray.serve.handle import DeploymentHandle
 from typing_extensions import override
 
-from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
-from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import (
     IndexMaintenance,
     IndexOperation,
@@ -31,14 +29,16 @@ from memory.ports.jobs import (
     PipelineRun,
     ReviewService,
 )
-from memory.ports.language import Extractor, Priority, Reranker, Resolver
+from memory.ports.models.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
+from memory.ports.models.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import LearningService, LearnReport, Retriever
+from memory.ports.stores.generations import ReembeddingService
 from memory.values.errors import JiyiError, Overloaded, Unavailable
-from memory.values.extractions import Extraction
-from memory.values.forgetting import ForgetReport, ForgetRequest
+from memory.values.governance.forgetting import ForgetReport, ForgetRequest
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.readings import Context
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 
 from ..telemetry.tracing import current_span, headers_of
 

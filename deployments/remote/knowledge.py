@@ -8,9 +8,9 @@ import structlog
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
-from memory.ports.corpora import IngestionService
-from memory.ports.language import Priority, Reranker, check_reranked
-from memory.values.corpora import SourceVersion
+from memory.ports.models.language import Priority, Reranker, check_reranked
+from memory.ports.stores.corpora import IngestionService
+from memory.values.documents.corpora import SourceVersion
 from memory.values.errors import ModelUnavailable, Unavailable
 
 from ..config.knowledge_settings import RerankerApiArgs

@@ -9,7 +9,7 @@ import structlog
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from memory.ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest, ModelMessage, ToolCall
+from memory.ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest, ModelMessage, ToolCall
 from memory.values.errors import ModelUnavailable
 
 from ..config.language_model_settings import EndpointArgs

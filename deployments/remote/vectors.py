@@ -5,8 +5,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from memory.ports.generations import GenerationStore, VectorModel
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.ports.stores.generations import GenerationStore, VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 from memory.values.errors import StoreUnavailable, Unavailable
 from storage.resilience.circuit import Circuit
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from typing_extensions import override
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import JiyiError
 
 from ..remote.embedder import Encoded, EncodeRequest

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import JiyiError, Unavailable
 from models.batching.stats import BatcherStats
 from models.encoder.batched_encoder import BatchedEncoder

@@ -18,14 +18,14 @@ from memory.knowledge.graph.building import GraphFigures
 from memory.knowledge.ingestion import Ingestion
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs
-from memory.ports.chat_models import LANGUAGE_MODEL
 from memory.ports.jobs import IndexOperation, IndexRun, MaintenanceKind, PipelineRun
+from memory.ports.models.chat_models import LANGUAGE_MODEL
 from memory.ports.services import LearnReport
 from memory.prompting.checked_model import CheckedModel
-from memory.values.corpora import SourceVersion
-from memory.values.decisions import DecisionRecord, DecisionRequest
-from memory.values.erasures import Erasure, ErasureScope, Tombstone
-from memory.values.forgetting import ForgetReport, ForgetRequest
+from memory.values.documents.corpora import SourceVersion
+from memory.values.governance.decisions import DecisionRecord, DecisionRequest
+from memory.values.governance.erasures import Erasure, ErasureScope, Tombstone
+from memory.values.governance.forgetting import ForgetReport, ForgetRequest
 
 from ..telemetry.replicas import Figures, Reporting
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from typing_extensions import override
 
-from memory.ports.generations import VectorModel
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint
 from storage.edge.generations import EdgeGenerations
 from storage.redis.server import LocalRedisServer
 

@@ -6,14 +6,14 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import override
 
-from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
-from memory.ports.language import Extractor, Priority, Reranker, Resolver
+from memory.ports.models.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
+from memory.ports.models.language import Extractor, Priority, Reranker, Resolver
 from memory.ports.services import Retriever
 from memory.values.errors import ModelUnavailable
-from memory.values.extractions import Extraction
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.readings import Context
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from models.batching.batched_model import BatchedModel
 
 from ..telemetry.replicas import Figures, Reporting

@@ -9,15 +9,15 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from memory.erasure.requests import kind_of
-from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
 from memory.ports.jobs import RunTotal
-from memory.ports.language import Extractor, Priority, Resolver
+from memory.ports.models.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest
+from memory.ports.models.language import Extractor, Priority, Resolver
 from memory.ports.services import Retriever
-from memory.values.corpora import KnowledgeResult
-from memory.values.extractions import Extraction
+from memory.values.documents.corpora import KnowledgeResult
 from memory.values.hits import SearchRequest, SearchResult
-from memory.values.readings import Context
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 
 from .replicas import Figures, IngressReport, ReplicaReport
 

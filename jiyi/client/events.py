@@ -9,7 +9,7 @@ from deployments.http.schemas.chat import ChatReply
 from deployments.http.schemas.pipelines import RunDetail, RunSummary
 from deployments.http.schemas.understanding import ResolveReply
 from memory.values.hits import SearchResult
-from memory.values.resolutions import Clarification
+from memory.values.understanding.resolutions import Clarification
 
 from ..errors import refusal_of
 from .calls import problem_of, read_json

@@ -48,7 +48,7 @@ def create(
         with connect(None, url) as client:
             issued = plain(client.keys.create(name, scope=scope, **given))
     else:
-        from memory.values.identity import DEFAULT_APP, KeyScope
+        from memory.values.access.identity import DEFAULT_APP, KeyScope
 
         issued = _locally(
             home,

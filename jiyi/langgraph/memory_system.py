@@ -25,9 +25,9 @@ from memory.dialogue.state import RecalledPersona
 from memory.language.phrases import phrases_for
 from memory.language.written import Language
 from memory.values.evidence import EVIDENCE_BOUNDS
-from memory.values.extractions import Extraction
-from memory.values.forgetting import ForgetReport
+from memory.values.governance.forgetting import ForgetReport
 from memory.values.hits import CosineBounds, SearchResult
+from memory.values.understanding.extractions import Extraction
 
 from ..client.clients import AsyncClient
 from ..errors import Conflict

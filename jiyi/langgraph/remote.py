@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from memory.ports.items import ItemBatches
+from memory.ports.stores.items import ItemBatches
 from memory.values.items import FoundItem, ItemOperation, ItemResult, StoredItem
 
 from ..client.calls import call

@@ -4,10 +4,10 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 
 from ..values.base import Timestamp, Value
-from ..values.dialogue import Turn
-from ..values.extractions import Extraction
 from ..values.hits import Hit
-from ..values.resolutions import Clarification
+from ..values.understanding.dialogue import Turn
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.resolutions import Clarification
 
 
 class AnsweredBy(StrEnum):

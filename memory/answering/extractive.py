@@ -8,8 +8,8 @@ from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import Phrases
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.hits import CosineBounds
-from ..values.resolutions import Clarification
 from ..values.text import normalise
+from ..values.understanding.resolutions import Clarification
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .evidence import choose_evidence
 from .nearness import Nearness

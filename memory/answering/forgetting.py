@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..language.phrases import ENGLISH, SIMPLIFIED, Phrases
 from ..language.predicate_nouns import OTHER_NOUNS, PREDICATE_NOUNS
-from ..values.forgetting import ForgetOutcome, ForgetReport, Forgettable
+from ..values.governance.forgetting import ForgetOutcome, ForgetReport, Forgettable
 from ..values.text import to_simplified
 
 _SENTENCES = {

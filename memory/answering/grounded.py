@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from ..language.phrases import ENGLISH, SIMPLIFIED, Phrases
 from ..language.written import Language
-from ..ports.chat_models import LANGUAGE_MODEL
+from ..ports.models.chat_models import LANGUAGE_MODEL
 from ..prompting.answers import NOT_GROUNDED, GroundedAnswer, GroundedQuestion, GroundedWriter, SourceLine
-from ..values.dialogue import Role
 from ..values.errors import ModelUnavailable, NoValidAnswer
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.facts import Standing, Validity
+from ..values.understanding.dialogue import Role
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .evidence import Evidence, choose_evidence
 from .quoting import Quoted, earlier_quotations, quotations

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..language.phrases import Phrases
-from ..values.dialogue import Role
 from ..values.facts import Standing, Validity
 from ..values.hits import Hit, Place
 from ..values.text import normalise
+from ..values.understanding.dialogue import Role
 from .evidence import Evidence
 from .forgetting import listed
 from .validity import are_in_conflict, qualified, stated_in, valid_part, without_doubtful

@@ -4,8 +4,8 @@ from enum import Enum, auto
 
 from ..language.phrases import Phrases, phrases_for
 from ..language.questions import is_question
-from ..values.dialogue import Role
-from ..values.readings import Intent
+from ..values.understanding.dialogue import Role
+from ..values.understanding.readings import Intent
 from .answers import AnswerRequest
 from .topics import Topic
 

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import structlog
 
-from ..ports.record import SystemOfRecord
 from ..ports.services import LearningService, LearnReport
-from ..ports.sessions import SessionStore
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.sessions import SessionStore
 from ..values.base import SessionId, UserId
-from ..values.dialogue import Role
 from ..values.errors import Overloaded, Unavailable
-from ..values.forgetting import ForgetOutcome, ForgetReport, ForgetRequest
+from ..values.governance.forgetting import ForgetOutcome, ForgetReport, ForgetRequest
 from ..values.ids import memory_id, new_id, reply_id, resource_id
-from ..values.mentions import MentionLevel
-from ..values.readings import Intent
 from ..values.records import Resource, ResourceKind
+from ..values.understanding.dialogue import Role
+from ..values.understanding.mentions import MentionLevel
+from ..values.understanding.readings import Intent
 from .messages import Acknowledged, Added, ChatMessage, NewMemory, Reply, Understood
 
 _log = structlog.get_logger(__name__)

@@ -12,22 +12,22 @@ from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, get_entity
 from ..entities.seeding import names_seed, preload
 from ..language.phrases import phrases_for
-from ..ports.language import Extractor, Resolver
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Extractor, Resolver
 from ..ports.services import Retriever, UseCounter
-from ..ports.sessions import SessionStore
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.sessions import SessionStore
 from ..values.base import Scalar, Value, utc_now
-from ..values.changes import ItemKind
-from ..values.dialogue import Turn
 from ..values.entities import Entity, EntityType
 from ..values.errors import InvalidField, StoreUnavailable, Unavailable
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
-from ..values.extractions import Extraction
-from ..values.forgetting import ForgetReport
+from ..values.governance.changes import ItemKind
+from ..values.governance.forgetting import ForgetReport
 from ..values.hits import CosineBounds, Hit, HitKind, SearchRequest
-from ..values.mentions import EntitySubtype
-from ..values.readings import Intent
-from ..values.resolutions import CoreferenceResult, ResolutionRequest
+from ..values.understanding.dialogue import Turn
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import EntitySubtype
+from ..values.understanding.readings import Intent
+from ..values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from .additions import MemoryAdditions
 from .messages import Acknowledged, ChatMessage, Reply, Understood
 from .prompt_context import context_lines, document_lines, is_related, memory_lines, prompt_memories

@@ -5,12 +5,12 @@ from datetime import datetime
 from ..answering.answers import Answer, AnswerRequest
 from ..ports.services import LearnReport
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
-from ..values.dialogue import Role, Turn
-from ..values.extractions import Extraction
-from ..values.forgetting import ForgetReport
+from ..values.governance.forgetting import ForgetReport
 from ..values.hits import SearchResult
 from ..values.records import ResourceKind
-from ..values.resolutions import CoreferenceResult
+from ..values.understanding.dialogue import Role, Turn
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.resolutions import CoreferenceResult
 
 
 class ChatMessage(Value):

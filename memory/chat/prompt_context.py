@@ -9,11 +9,11 @@ from ..answering.validity import qualified, stated_in
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from ..language.written import Language
-from ..values.dialogue import Role
 from ..values.entities import Entity
 from ..values.evidence import EvidenceBounds
 from ..values.hits import CosineBounds, Hit, SearchResult
 from ..values.text import has_han, writes_simplified
+from ..values.understanding.dialogue import Role
 
 MAX_CONTEXT = 2000
 """Characters of the lines about entities in a prompt, of those about memories and of those from documents, as 002 §4.3

@@ -10,16 +10,16 @@ from ..coreference.context import offered_entities, reading_context
 from ..coreference.time_windows import TimeWindow, find_window
 from ..entities.lookup import follow_merges
 from ..extraction.recognition import link_mentions, recognise
-from ..ports.language import Extractor, Resolver
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.sessions import SessionStore
-from ..values.changes import ChangeKind
-from ..values.dialogue import Turn
+from ..ports.models.language import Extractor, Resolver
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.sessions import SessionStore
 from ..values.entities import Entity
 from ..values.errors import StoreUnavailable, Unavailable, raise_if_busy
-from ..values.extractions import Extraction
-from ..values.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
+from ..values.governance.changes import ChangeKind
 from ..values.text import fold_lower, has_han
+from ..values.understanding.dialogue import Turn
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
 from .messages import Understood
 
 RECENT = 50

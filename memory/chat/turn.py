@@ -9,11 +9,11 @@ from ..answering.forgetting import forget_reply
 from ..answering.replies import asks_memory
 from ..language.phrases import phrases_for
 from ..ports.services import Retriever, UseCounter
-from ..values.changes import Held, ItemKind
 from ..values.errors import Unavailable
+from ..values.governance.changes import Held, ItemKind
 from ..values.hits import HitKind, SearchRequest, SearchResult
-from ..values.readings import Intent
 from ..values.text import normalise
+from ..values.understanding.readings import Intent
 from .additions import MemoryAdditions
 from .messages import ChatEvent, ChatMessage, Found, Replied, Reply
 from .reader import MessageReader, log_degraded

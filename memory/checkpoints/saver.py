@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from typing_extensions import override
 
-from ..ports.items import ItemBatches
+from ..ports.stores.items import ItemBatches
 from ..values.items import (
     FoundItem,
     GetItem,

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..values.dialogue import Role
-from ..values.mentions import EntitySubtype, Mention, MentionLevel
-from ..values.readings import ContextSpan
-from ..values.resolutions import Alternative, ReferenceSource, ResolutionRequest
 from ..values.text import normalise
+from ..values.understanding.dialogue import Role
+from ..values.understanding.mentions import EntitySubtype, Mention, MentionLevel
+from ..values.understanding.readings import ContextSpan
+from ..values.understanding.resolutions import Alternative, ReferenceSource, ResolutionRequest
 from .context import context_turns
 
 

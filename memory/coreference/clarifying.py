@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from ..language.phrases import phrases_for
-from ..values.readings import ContextSpan, Replacement
-from ..values.resolutions import Clarification
 from ..values.text import normalise
+from ..values.understanding.readings import ContextSpan, Replacement
+from ..values.understanding.resolutions import Clarification
 from .antecedents import Antecedents
 from .writing import concatenate
 

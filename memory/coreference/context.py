@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
-from ..values.dialogue import Role, Turn
 from ..values.entities import Entity
-from ..values.readings import Context
 from ..values.text import normalise
+from ..values.understanding.dialogue import Role, Turn
+from ..values.understanding.readings import Context
 from .time_windows import TimeWindow
 
 TURNS = 12

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ..values.mentions import EntitySubtype
-from ..values.resolutions import Alternative
 from ..values.text import has_han, to_simplified, writes_simplified
+from ..values.understanding.mentions import EntitySubtype
+from ..values.understanding.resolutions import Alternative
 
 _CHINESE_TYPES = {
     EntitySubtype.PERSON: "人物",

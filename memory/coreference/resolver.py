@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from ..ports.language import Resolver
-from ..values.dialogue import Role
+from ..ports.models.language import Resolver
 from ..values.errors import InvalidField
-from ..values.extractions import Extraction
-from ..values.readings import Action, ContextSpan, Replacement, Rewrite
-from ..values.resolutions import (
+from ..values.understanding.dialogue import Role
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.readings import Action, ContextSpan, Replacement, Rewrite
+from ..values.understanding.resolutions import (
     Alternative,
     Clarification,
     CoreferenceResolution,

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from ..language.phrases import phrases_for
 from ..language.questions import is_question
-from ..values.dialogue import HistoryEntry, Role, Turn
-from ..values.extractions import Extraction
-from ..values.mentions import EntitySubtype, MentionLevel
-from ..values.readings import Intent
-from ..values.resolutions import (
+from ..values.text import fold_lower, has_han, normalise
+from ..values.understanding.dialogue import HistoryEntry, Role, Turn
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import EntitySubtype, MentionLevel
+from ..values.understanding.readings import Intent
+from ..values.understanding.resolutions import (
     Alternative,
     CoreferenceResolution,
     CoreferenceResult,
@@ -20,7 +21,6 @@ from ..values.resolutions import (
     ResolutionRequest,
     Revision,
 )
-from ..values.text import fold_lower, has_han, normalise
 from .antecedents import Antecedents
 from .corrections import Choice, find_choice, names_something
 from .counterparts import counterpart

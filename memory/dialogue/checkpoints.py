@@ -21,7 +21,7 @@ from langgraph.checkpoint.base import (
 )
 from typing_extensions import override
 
-from ..ports.record import SystemOfRecord
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.ids import derive_id
 from ..values.items import ItemCollection, ItemPlace, StoredItem

@@ -23,7 +23,7 @@ from langsmith import tracing_context
 from ..answering.answers import AnsweredBy, Answerer
 from ..answering.extractive import ExtractiveAnswerer
 from ..language.keywords import KeywordAnalyzer
-from ..ports.chat_models import ChatModel
+from ..ports.models.chat_models import ChatModel
 from ..values.base import Scalar, Value, utc_now
 from ..values.errors import InvalidField, NotFound
 from ..values.hits import CosineBounds

@@ -17,16 +17,16 @@ from ..chat.reader import MessageReader, log_degraded
 from ..language.phrases import ENGLISH, SIMPLIFIED, Phrases, phrases_for
 from ..language.written import Language
 from ..ports.jobs import MaintenanceKind, MaintenanceService
-from ..ports.language import Extractor
+from ..ports.models.language import Extractor
 from ..ports.services import Retriever, UseCounter
 from ..retrieval.conversation import diversify
 from ..values.base import Timestamp, Value
-from ..values.changes import ItemKind
 from ..values.errors import Conflict, Overloaded, Unavailable
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
+from ..values.governance.changes import ItemKind
 from ..values.hits import CosineBounds, Hit, HitKind, SearchRequest, SearchResult
 from ..values.ids import resource_id
-from ..values.readings import Context, Intent
+from ..values.understanding.readings import Context, Intent
 from .persona_rules import Told, quoted_parts, said_by_assistant, told_by_user
 from .personas import PersonaMemory
 from .state import RecalledPersona

@@ -13,9 +13,9 @@ from ..answering.replies import asks_memory
 from ..chat.prompt_context import memory_line
 from ..extraction.comparable_text import ComparableText
 from ..language.written import Language
-from ..ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest
+from ..ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest
 from ..values.errors import ModelUnavailable
-from ..values.readings import Intent
+from ..values.understanding.readings import Intent
 from .memory_system import ConversationTurn, DialogueMemory, RetrievedContext
 from .prompt import describe_state, fit_history, model_messages, prompt_inputs
 from .replies import clean_reply, problems_of

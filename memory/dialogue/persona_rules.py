@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 
 from ..facts.persons import clause_at
 from ..language.questions import speaks_of_hearer, speaks_of_self
-from ..values.extractions import Extraction
 from ..values.personas import MAX_LEARNED, PersonaProfile, Trait, TraitOrigin
 from ..values.predicates import ONE_VALUED, OTHER
-from ..values.readings import Intent, Qualifier, StatedFact
 from ..values.text import normalise
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.readings import Intent, Qualifier, StatedFact
 
 Told = tuple[Trait, bool]
 """A trait, and whether it is so; False where it was said not to be."""

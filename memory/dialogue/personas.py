@@ -13,8 +13,8 @@ import numpy as np
 
 from ..language.predicate_nouns import OTHER_NOUNS, PREDICATE_NOUNS
 from ..language.written import Language
-from ..ports.language import FloatMatrix, TextKind
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.models.language import FloatMatrix, TextKind
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..prompting.checked_model import estimate_tokens
 from ..values.base import utc_now
 from ..values.errors import NotFound

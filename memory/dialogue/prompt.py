@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..language.written import Language
-from ..ports.chat_models import ChatRole, ModelMessage, ToolCall
+from ..ports.models.chat_models import ChatRole, ModelMessage, ToolCall
 from ..prompting.checked_model import LANGUAGE_NAMES, estimate_tokens
 from .state import CharacterState, DialogueMessage, DialogueState, Route, ToolRound
 

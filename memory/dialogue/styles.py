@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from ..values.readings import Intent
+from ..values.understanding.readings import Intent
 
 STYLES: Mapping[str, str] = {
     "informative": "Answer first, in one or two sentences; then, only if it helps, one sentence of explanation.",

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from ..chat.prompt_context import memory_line
-from ..ports.chat_models import ToolDefinition
+from ..ports.models.chat_models import ToolDefinition
 from ..values.base import utc_now
 from .memory_system import DialogueMemory
 from .state import SavedCall, SavedResult

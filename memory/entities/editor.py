@@ -4,15 +4,15 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.repositories import MAX_DEPTH
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.repositories import MAX_DEPTH
 from ..relations.strength import current_strength
 from ..values.base import Scalar, Value, utc_now
-from ..values.changes import Change, ChangedItem, ChangeKind
 from ..values.entities import Entity, EntityRelation
 from ..values.errors import InvalidField, NotFound
+from ..values.governance.changes import Change, ChangedItem, ChangeKind
 from ..values.ids import relation_id
-from ..values.mentions import EntitySubtype
+from ..values.understanding.mentions import EntitySubtype
 from . import edits, merging, splitting
 from .edits import ChangeContext, record_change
 from .lookup import get_editable, get_entity

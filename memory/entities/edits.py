@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..extraction.junk import junk_kind
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Scalar
-from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField, NotFound
+from ..values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.ids import derive_id, entity_id
-from ..values.mentions import EntitySubtype
 from ..values.text import normalise
+from ..values.understanding.mentions import EntitySubtype
 from .lookup import MAX_ALIASES, follow_merges, get_editable, is_named, require_name_free, validate_name
 
 _REMEMBERED = ("status", "source", "confidence", "subtype", "attributes")

@@ -5,15 +5,15 @@ from datetime import datetime
 
 import structlog
 
-from ..ports.record import SystemOfRecord
 from ..ports.services import Retriever
-from ..ports.sessions import SessionStore
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.sessions import SessionStore
 from ..values.base import utc_now
-from ..values.dialogue import SessionContext
 from ..values.entities import Entity, EntityRelation, EntityType
 from ..values.errors import InvalidField, StoreUnavailable
 from ..values.hits import MAX_TOP_K, Hit, HitKind, SearchRequest
-from ..values.mentions import EntitySubtype
+from ..values.understanding.dialogue import SessionContext
+from ..values.understanding.mentions import EntitySubtype
 
 _log = structlog.get_logger(__name__)
 

@@ -1,6 +1,6 @@
 """Finding an entity by id, name or alias; no two active entities share a name."""
 
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity
 from ..values.errors import Conflict, InvalidField, NotFound
 from ..values.text import normalise

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..relations.patterns import RelationType
 from ..relations.strength import add_observation
-from ..values.changes import Change, ChangedItem, ChangeKind
 from ..values.entities import Entity, EntityRelation, EntityStatus
 from ..values.errors import InvalidField
+from ..values.governance.changes import Change, ChangedItem, ChangeKind
 from ..values.ids import relation_id
 from ..values.records import Memory
 from ..values.text import normalise

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from ..extraction.seeds import SEEDS
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.entities import Entity, EntitySource
 from ..values.ids import entity_id
 from ..values.text import normalise

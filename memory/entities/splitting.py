@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..extraction.comparable_text import ComparableText
-from ..ports.record import UnitOfWork
-from ..values.changes import Change, ChangedItem, ChangeKind
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity, EntitySource
 from ..values.errors import InvalidField
+from ..values.governance.changes import Change, ChangedItem, ChangeKind
 from ..values.ids import derive_id, entity_id
 from ..values.records import Memory
 from ..values.text import normalise

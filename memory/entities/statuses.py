@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from enum import StrEnum
 
-from ..ports.record import UnitOfWork
-from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, ItemKind, new_change
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity, EntityStatus
 from ..values.errors import Conflict, NotFound
+from ..values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, ItemKind, new_change
 from ..values.typed_memories import MemoryStatus, TypedMemory
 
 _PAGE = 256

@@ -6,10 +6,12 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..relations.strength import current_strength
 from ..values.base import Value
-from ..values.changes import (
+from ..values.entities import Entity, EntityRelation
+from ..values.errors import Conflict, NotFound
+from ..values.governance.changes import (
     KINDS,
     NOT_UNDONE,
     Change,
@@ -20,8 +22,6 @@ from ..values.changes import (
     JsonObject,
     new_change,
 )
-from ..values.entities import Entity, EntityRelation
-from ..values.errors import Conflict, NotFound
 from ..values.records import Memory
 from ..values.typed_memories import TypedMemory
 

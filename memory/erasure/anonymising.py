@@ -1,7 +1,7 @@
 """Leaves placeholders of what a decision anonymises, where an erasure would delete (004 §7.3)."""
 
-from ..ports.record import UnitOfWork
-from ..values.decisions import anonymised_fact, anonymised_memory, anonymised_resource
+from ..ports.stores.record import UnitOfWork
+from ..values.governance.decisions import anonymised_fact, anonymised_memory, anonymised_resource
 from .effects import Effects
 from .selection import Selection
 

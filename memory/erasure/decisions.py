@@ -8,11 +8,11 @@ from typing_extensions import override
 
 from ..ports.decisions import DecisionService
 from ..ports.jobs import PipelineRun
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..values.changes import Change, ChangeActor, ChangeKind, new_change
-from ..values.decisions import DecidedMemory, Decision, DecisionRecord, DecisionRequest
-from ..values.erasures import ErasureKind, ErasureScope
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.errors import Conflict, NotFound, VersionConflict
+from ..values.governance.changes import Change, ChangeActor, ChangeKind, new_change
+from ..values.governance.decisions import DecidedMemory, Decision, DecisionRecord, DecisionRequest
+from ..values.governance.erasures import ErasureKind, ErasureScope
 from ..values.ids import derive_id, reply_id
 from ..values.records import Memory, Resource
 from .effects import Effects, apply

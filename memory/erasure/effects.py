@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ..ports.record import UnitOfWork
-from ..ports.vectors import Collection
+from ..ports.stores.record import UnitOfWork
+from ..ports.stores.vectors import Collection
 from ..values.base import Value
-from ..values.changes import Change
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Category, Fact, GraphEdge
+from ..values.governance.changes import Change
 from ..values.items import ItemPlace
 from ..values.records import Memory, Resource
 

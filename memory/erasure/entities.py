@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..learning.learned_turns import LearnedTurn
-from ..values.changes import Change, ChangeActor, ChangeKind, ItemKind
 from ..values.entities import Entity, EntitySource
+from ..values.governance.changes import Change, ChangeActor, ChangeKind, ItemKind
 from ..values.records import Resource
 from ..values.text import normalise
 from .effects import Effects

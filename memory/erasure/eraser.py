@@ -11,15 +11,15 @@ from pydantic import JsonValue
 from ..indexing.record_pages import WHOLE_OUTBOX
 from ..jobs.desk import ERASED_USER
 from ..ports.erasures import ReplicaMemory
-from ..ports.generations import GenerationStore
 from ..ports.jobs import PipelineRun, RunLog, RunPosition, RunQuery
-from ..ports.record import SystemOfRecord
-from ..ports.sessions import SessionStore
-from ..ports.vectors import Collection
-from ..values.erasures import ErasureScope
+from ..ports.stores.generations import GenerationStore
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.sessions import SessionStore
+from ..ports.stores.vectors import Collection
+from ..values.access.identity import app_and_user, shown_user
+from ..values.access.secrets import MASK
 from ..values.errors import Unavailable
-from ..values.identity import app_and_user, shown_user
-from ..values.secrets import MASK
+from ..values.governance.erasures import ErasureScope
 from .effects import Effects, apply
 from .planning import plan
 from .requests import DONE, PENDING

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from ..ports.jobs import RunLog
-from ..values.erasures import ErasureKind
 from ..values.errors import Conflict, StoreUnavailable
+from ..values.governance.erasures import ErasureKind
 from .requests import RequestLog
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from ..ports.items import ItemRepository, item_pages
-from ..values.erasures import ErasureKind
+from ..ports.stores.items import ItemRepository, item_pages
+from ..values.governance.erasures import ErasureKind
 from ..values.items import OPAQUE_COLLECTIONS, ItemCollection, ItemPlace, StoredItem
 from ..values.text import normalise
 from .selection import Selection, says

@@ -10,13 +10,13 @@ from typing import Any
 from ..learning.learned_turns import LearnedTurn
 from ..learning.mention_targets import find_mention_targets
 from ..learning.relations import observed_relations
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..relations.strength import add_observation
-from ..values.dialogue import Role
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Fact, GraphEdge
 from ..values.records import Memory, Resource
 from ..values.text import normalise
+from ..values.understanding.dialogue import Role
 from .anonymising import leave_placeholders
 from .effects import Effects
 from .entities import Evidence, Passage, count_mentions, names_given, settle_entity

@@ -11,8 +11,8 @@ from datetime import datetime
 
 from ..ports.jobs import PipelineRun, RunLog, RunState
 from ..values.base import UserId, Value
-from ..values.erasures import Erasure, ErasureKind, ErasureScope, ErasureState, Receipt, Tombstone
 from ..values.errors import NotFound
+from ..values.governance.erasures import Erasure, ErasureKind, ErasureScope, ErasureState, Receipt, Tombstone
 from ..values.ids import new_id
 
 PENDING = "erasure"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from ..ports.record import UnitOfWork
-from ..ports.repositories import read_pages
-from ..values.decisions import ANONYMISED_TEXT
-from ..values.erasures import ErasureKind, ErasureScope
+from ..ports.stores.record import UnitOfWork
+from ..ports.stores.repositories import read_pages
+from ..values.governance.decisions import ANONYMISED_TEXT
+from ..values.governance.erasures import ErasureKind, ErasureScope
 from ..values.ids import reply_id
 from ..values.records import Resource
 from ..values.text import normalise

@@ -10,11 +10,11 @@ from typing_extensions import override
 from ..jobs.tasks import cancel, log_defect
 from ..ports.erasures import ErasureRequests, Erasures, ErasureService
 from ..ports.jobs import PipelineRun
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import Collection
 from ..values.base import utc_now
-from ..values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
 from ..values.errors import Conflict, Unavailable
+from ..values.governance.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
 from .eraser import Eraser, Found
 from .requests import MOST_PENDING, Digests, Request, RequestLog, Target, new_request, run_of
 from .tombstones import TombstoneFile, brought_back

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import structlog
 
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..values.decisions import ANONYMISED_TEXT, ANONYMISED_VALUE
-from ..values.erasures import WHOLE_USER, ErasureKind, ErasureScope, Tombstone
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..values.governance.decisions import ANONYMISED_TEXT, ANONYMISED_VALUE
+from ..values.governance.erasures import WHOLE_USER, ErasureKind, ErasureScope, Tombstone
 from .requests import Digests
 from .selection import pages
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from ..values.changes import NOT_UNDONE, Change, ChangedItem, ChangeKind, ItemKind
-from ..values.readings import Rewrite, StatedFact
+from ..values.governance.changes import NOT_UNDONE, Change, ChangedItem, ChangeKind, ItemKind
 from ..values.records import Resource
 from ..values.text import is_han, normalise
+from ..values.understanding.readings import Rewrite, StatedFact
 from .selection import says
 
 _WORD = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[^\W\u3400-\u9fff\uf900-\ufaff]+")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..values.mentions import EntitySubtype, Mention, MentionLevel
 from ..values.text import fold, has_han, is_han, normalise
+from ..values.understanding.mentions import EntitySubtype, Mention, MentionLevel
 from .assertions import assertions_of
 from .junk import is_junk
 

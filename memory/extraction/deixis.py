@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..language.han_tokens import Words
-from ..values.mentions import Mention, MentionLevel
+from ..values.understanding.mentions import Mention, MentionLevel
 
 _SAID = r"(?:(?:我们|你|我|您)?(?:说|提|讲|聊|谈|讨论)(?:到|过|起)?的)?"
 _EVENTS_HAN = (

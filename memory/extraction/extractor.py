@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from ..language.han_tokens import Words
 from ..language.sentences import Sentences
-from ..ports.language import Extractor, Priority, Reader
+from ..ports.models.language import Extractor, Priority, Reader
 from ..values.errors import Unavailable
-from ..values.extractions import Extraction
-from ..values.mentions import KNOWN_NAME, SEED_NAME, EntitySubtype, Mention, MentionLevel
-from ..values.readings import Context, Intent, Reading, ReadRequest
 from ..values.text import fold
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import KNOWN_NAME, SEED_NAME, EntitySubtype, Mention, MentionLevel
+from ..values.understanding.readings import Context, Intent, Reading, ReadRequest
 from .codes import find_codes
 from .comparable_text import ComparableText
 from .deixis import find_deixis

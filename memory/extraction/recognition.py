@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..ports.language import Extractor
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Extractor
+from ..ports.stores.record import SystemOfRecord
 from ..values.entities import Entity
-from ..values.extractions import Extraction
 from ..values.ids import entity_id
-from ..values.mentions import Mention, MentionLevel
 from ..values.text import normalise
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import Mention, MentionLevel
 
 
 async def recognise(

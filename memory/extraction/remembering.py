@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator
 
 from ..language.sentences import Sentence, Sentences
-from ..values.extractions import RememberIntent
-from ..values.readings import Intent
+from ..values.understanding.extractions import RememberIntent
+from ..values.understanding.readings import Intent
 
 _CLAUSE = r"(?:\A|(?<=[。，,！!？?；;：:、.\n~(—-]))\s{0,3}"
 _LEAD = r"(?:(?:and|also|so|oh|ok|okay|hey|but|then|now|just|please|always)[, ]{1,2}){0,3}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ..language.word_lists import entries
-from ..values.mentions import EntitySubtype
+from ..values.understanding.mentions import EntitySubtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from ..values.entities import raised_confidence
 from ..values.facts import Ending, Fact, FactStatus, MemoryDetails
 from ..values.ids import fact_id
 from ..values.predicates import ONE_VALUED
-from ..values.readings import Qualifier
 from ..values.text import fold_lower
+from ..values.understanding.readings import Qualifier
 from .periods import period_of
 from .statements import EVENTS, SCHEDULES, Statement, bare_name, says_same
 

@@ -3,7 +3,7 @@
 import re
 
 from ..language.questions import speaks_of_hearer, speaks_of_self
-from ..values.readings import StatedFact
+from ..values.understanding.readings import StatedFact
 
 _BORDERS = re.compile(r"[。！？!?；;\n]|[，,、：:]|\.(?=\s|$)|\b(?:and|but|while)\b")
 

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from ..values.base import Timestamp, Value
 from ..values.entities import Confidence
-from ..values.extractions import Extraction
 from ..values.facts import SPEAKER, Fact
 from ..values.predicates import CategoryName, category_of
-from ..values.readings import FactSpan, Intent, Qualifier, StatedFact
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
 from .periods import Period
 from .persons import is_about_hearer
 from .times import resolve_time

@@ -8,12 +8,12 @@ from datetime import datetime
 import structlog
 from typing_extensions import override
 
-from ..ports.record import SystemOfRecord
-from ..ports.repositories import Access
 from ..ports.services import UseCounter
-from ..values.changes import Held, ItemKind
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.repositories import Access
 from ..values.errors import Unavailable
 from ..values.facts import CategoryAccess
+from ..values.governance.changes import Held, ItemKind
 from ..values.ids import derive_id
 
 MAX_PENDING = 50_000

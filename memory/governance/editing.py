@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from ..entities.statuses import set_status
-from ..ports.record import UnitOfWork
-from ..ports.typed_memories import is_typed_memory, typed_memory_of
+from ..ports.stores.record import UnitOfWork
+from ..ports.stores.typed_memories import is_typed_memory, typed_memory_of
 from ..values.base import Scalar, Timestamp, Value
-from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.errors import Conflict, NotFound, VersionConflict
 from ..values.facts import Fact, FactStatus
+from ..values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.records import Memory
 from ..values.text import normalise
 

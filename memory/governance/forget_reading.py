@@ -5,10 +5,10 @@ from itertools import islice
 
 import structlog
 
-from ..ports.answer_reading import AnswerReader, AnswerReadRequest, DatedLine
+from ..ports.models.answer_reading import AnswerReader, AnswerReadRequest, DatedLine
 from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS
-from ..values.forgetting import ForgetRequest
+from ..values.governance.forgetting import ForgetRequest
 from .forget_matches import Match, with_reading
 from .forget_targets import ForgetTarget
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 from ..facts.statements import bare_name
 from ..language.keywords import KeywordAnalyzer
-from ..ports.answer_reading import AnswerReader
-from ..ports.record import UnitOfWork
-from ..values.dialogue import Role
+from ..ports.models.answer_reading import AnswerReader
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity
 from ..values.facts import SPEAKER, Fact, FactStatus
-from ..values.forgetting import ForgetOutcome, ForgetRequest, Forgettable
+from ..values.governance.forgetting import ForgetOutcome, ForgetRequest, Forgettable
 from ..values.ids import memory_id, reply_id
-from ..values.mentions import KNOWN_NAME
 from ..values.predicates import ONE_VALUED
-from ..values.readings import Intent
 from ..values.records import Memory, Resource
 from ..values.text import fold_lower, normalise
+from ..values.understanding.dialogue import Role
+from ..values.understanding.mentions import KNOWN_NAME
+from ..values.understanding.readings import Intent
 from .forget_choices import choose
 from .forget_matches import BY_READING, BY_WORDS, Match, Matches, best_matches, match_words
 from .forget_reading import read_matches

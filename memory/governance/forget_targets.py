@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from ..language.keywords import KeywordAnalyzer
-from ..values.readings import Intent
 from ..values.text import fold_lower
+from ..values.understanding.readings import Intent
 
 _ASKS = re.compile(
     r"\b(?:please|pls|could you|can you|will you|would you|i want you to|you can|you may|actually|go ahead and|just)\b"

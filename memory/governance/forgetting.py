@@ -7,11 +7,11 @@ recorded in the same transaction. Neither what was forgotten nor the request is 
 
 from collections.abc import Iterable, Sequence
 
-from ..ports.record import UnitOfWork
-from ..values.changes import ChangeActor, ChangeKind, new_change
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity, EntitySource
 from ..values.facts import Fact, FactStatus
-from ..values.forgetting import ForgetOutcome, ForgetReport
+from ..values.governance.changes import ChangeActor, ChangeKind, new_change
+from ..values.governance.forgetting import ForgetOutcome, ForgetReport
 from ..values.ids import memory_id
 from ..values.records import Resource
 from ..values.text import normalise

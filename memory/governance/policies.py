@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from enum import StrEnum
 
-from ..ports.record import SystemOfRecord
-from ..ports.repositories import read_pages
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.repositories import read_pages
+from ..values.access.identity import app_and_user, app_owner
 from ..values.base import Value
 from ..values.facts import FactStatus
-from ..values.identity import app_and_user, app_owner
+from ..values.governance.retention import RetentionPolicy
 from ..values.records import Memory
-from ..values.retention import RetentionPolicy
 from .timeline import RetainedMemory, retained
 
 MAX_SAMPLES = 100

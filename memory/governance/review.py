@@ -11,10 +11,10 @@ from typing_extensions import override
 
 from ..entities.statuses import Reviewable, ReviewableKind, get_reviewable, id_of, kind_of, page_of, set_status
 from ..jobs.user_job import JobReport
-from ..ports.record import SystemOfRecord
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import UserId, Value
-from ..values.changes import ChangeActor, ChangeKind
 from ..values.entities import Entity, EntityStatus
+from ..values.governance.changes import ChangeActor, ChangeKind
 from ..values.predicates import LASTING, predicate_of
 
 LOW_HOTNESS = "低熱度 / rarely used"

@@ -7,9 +7,9 @@ from typing_extensions import override
 
 from ..jobs.cron import Schedule
 from ..jobs.user_job import UserJob
-from ..ports.coordination import Locks
 from ..ports.jobs import PipelineRun, ReviewService
-from ..ports.record import SystemOfRecord
+from ..ports.stores.coordination import Locks
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from .review import ReviewReport, ReviewRules, review_user
 

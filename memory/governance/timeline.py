@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from ..ports.places import cursor_of, place_of
-from ..ports.record import UnitOfWork
+from ..ports.stores.places import cursor_of, place_of
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Value
 from ..values.errors import NotFound
 from ..values.facts import Fact
+from ..values.governance.retention import Retention, RetentionPolicy
 from ..values.records import Memory, MemoryKind
-from ..values.retention import Retention, RetentionPolicy
 
 _LEAST_READ = 50
 

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 import structlog
 from cachetools import LRUCache
 
-from ..ports.keys import KeyStore
+from ..ports.stores.keys import KeyStore
+from ..values.access.identity import DEFAULT_APP, KEY_PREFIX, ApiKey, KeyScope
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, NotFound, Unauthenticated, Unavailable
-from ..values.identity import DEFAULT_APP, KEY_PREFIX, ApiKey, KeyScope
 from .caller import Caller
 
 _SECRET = re.compile(rf"{KEY_PREFIX}_([0-9a-f]{{16}})_[A-Za-z0-9_-]{{43}}")

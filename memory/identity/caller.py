@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..values.access.identity import DEFAULT_APP, KeyScope, credential_subject, stored_user
 from ..values.errors import Forbidden
-from ..values.identity import DEFAULT_APP, KeyScope, credential_subject, stored_user
 
 USER_ID = "user_id"
 """The field of our own routes. Unlike the fields of other formats it always means the person."""

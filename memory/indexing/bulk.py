@@ -14,12 +14,12 @@ import structlog
 
 from ..jobs.runs import RunCancelled, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel, log_defect
-from ..ports.coordination import Locks
-from ..ports.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
 from ..ports.jobs import PipelineRun, RunState
-from ..ports.record import OutboxEntry, SystemOfRecord
 from ..ports.services import BacklogWorker
-from ..ports.vectors import Collection
+from ..ports.stores.coordination import Locks
+from ..ports.stores.generations import BulkEmbedder, Selection, VectorSpace, VectorSpaces, each_once
+from ..ports.stores.record import OutboxEntry, SystemOfRecord
+from ..ports.stores.vectors import Collection
 from ..values.base import utc_now
 from ..values.errors import JiyiError, StoreUnavailable
 from .bulk_passes import retried_pass

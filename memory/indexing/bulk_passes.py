@@ -9,8 +9,8 @@ from itertools import groupby
 
 import structlog
 
-from ..ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorSpace
-from ..ports.vectors import Collection
+from ..ports.stores.generations import BulkEmbedder, EmbeddedItem, Selection, VectorSpace
+from ..ports.stores.vectors import Collection
 from ..values.errors import StoreUnavailable, Unavailable
 from .indexer import Indexer
 from .record_pages import Position

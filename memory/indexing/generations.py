@@ -1,7 +1,7 @@
 """The generations of vectors that the last run of re-embedding recorded, and their spaces (DESIGN §8).
 
 Only the run's row in the system of record decides which model is live, so a switch is one write.
-`memory.ports.generations` defines generations and spaces.
+`memory.ports.stores.generations` defines generations and spaces.
 """
 
 import time
@@ -13,10 +13,10 @@ from typing import Generic, TypeVar
 import structlog
 from typing_extensions import override
 
-from ..ports.generations import Generations, VectorModel, VectorSpace, VectorSpaces
 from ..ports.jobs import PipelineRun, RunLog, RunState
-from ..ports.language import Encoder
-from ..ports.vectors import VectorIndex
+from ..ports.models.language import Encoder
+from ..ports.stores.generations import Generations, VectorModel, VectorSpace, VectorSpaces
+from ..ports.stores.vectors import VectorIndex
 from ..values.errors import StoreUnavailable
 from ..values.ids import new_id
 

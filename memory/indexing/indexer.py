@@ -10,10 +10,10 @@ import structlog
 from more_itertools import chunked
 
 from ..language.keywords import KeywordAnalyzer
-from ..ports.generations import EmbeddedItem, VectorSpace, VectorSpaces, each_once
-from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import OutboxEntry, SystemOfRecord
-from ..ports.vectors import Collection, FloatVector
+from ..ports.models.language import Encoder, Priority, TextKind
+from ..ports.stores.generations import EmbeddedItem, VectorSpace, VectorSpaces, each_once
+from ..ports.stores.record import OutboxEntry, SystemOfRecord
+from ..ports.stores.vectors import Collection, FloatVector
 from ..typed_memories.rechecking import ConflictRecheck
 from ..values.errors import StoreUnavailable
 from .generations import PerSpace

@@ -12,8 +12,6 @@ from typing_extensions import override
 
 from ..jobs.runs import LiveRun, RunCancelled, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel, log_defect
-from ..ports.coordination import Locks
-from ..ports.generations import BulkEmbedder
 from ..ports.jobs import (
     IndexMaintenance,
     IndexOperation,
@@ -24,6 +22,8 @@ from ..ports.jobs import (
     RunQuery,
     RunState,
 )
+from ..ports.stores.coordination import Locks
+from ..ports.stores.generations import BulkEmbedder
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError, StoreUnavailable
 from .generations import PerSpace

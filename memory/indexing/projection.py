@@ -7,9 +7,9 @@ from hashlib import blake2s
 
 from ..language.keywords import VERSION as ANALYSIS_VERSION
 from ..language.wording import fact_text
-from ..ports.vectors import LANGUAGE, FloatVector, IndexPoint, Stored
+from ..ports.stores.vectors import LANGUAGE, FloatVector, IndexPoint, Stored
 from ..values.base import Scalar
-from ..values.corpora import Knowledge, Source
+from ..values.documents.corpora import Knowledge, Source
 from ..values.entities import Entity, EntityStatus
 from ..values.facts import Fact, FactStatus
 from ..values.predicates import type_of

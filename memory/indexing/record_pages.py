@@ -7,10 +7,10 @@ from itertools import groupby
 
 from more_itertools import chunked
 
-from ..ports.generations import Selection
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.vectors import Collection
-from ..values.corpora import Knowledge
+from ..ports.stores.generations import Selection
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.vectors import Collection
+from ..values.documents.corpora import Knowledge
 from ..values.records import Memory
 from .projection import Projection, project_entity, project_fact, project_knowledge, project_memory
 

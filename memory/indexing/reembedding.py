@@ -18,10 +18,10 @@ from typing_extensions import override
 
 from ..jobs.runs import LiveRun, RunCancelled, RunTaken, cancelled, failed, kept_alive
 from ..jobs.tasks import cancel
-from ..ports.coordination import Locks
-from ..ports.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
 from ..ports.jobs import PipelineRun, RunState
-from ..ports.record import SystemOfRecord
+from ..ports.stores.coordination import Locks
+from ..ports.stores.generations import BulkEmbedder, GenerationStore, ReembeddingService, Selection, VectorModel
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.errors import Conflict, InvalidField, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from .bulk_passes import bulk_pass

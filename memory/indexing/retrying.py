@@ -8,7 +8,7 @@ import structlog
 from more_itertools import chunked
 from typing_extensions import override
 
-from ..ports.language import Encoder, FloatMatrix, Priority, TextKind
+from ..ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 from ..values.errors import EmbeddingFailed, JiyiError, Overloaded, Unavailable
 
 MAX_RETRIES = 3

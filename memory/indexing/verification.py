@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from more_itertools import chunked
 
-from ..ports.generations import BulkEmbedder, Selection, VectorSpace
 from ..ports.jobs import CollectionReport, IndexReport
-from ..ports.language import Priority, TextKind
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, IndexQuery, VectorIndex
+from ..ports.models.language import Priority, TextKind
+from ..ports.stores.generations import BulkEmbedder, Selection, VectorSpace
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import Collection, IndexQuery, VectorIndex
 from .bulk_passes import retried_pass
 from .indexer import Indexer
 from .projection import Projection, has_same_vector

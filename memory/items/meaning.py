@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ports.language import Encoder, FloatMatrix, TextKind
+from ..ports.models.language import Encoder, FloatMatrix, TextKind
 from ..values.items import FoundItem, ItemVectors, StoredItem
 from .texts import texts_of
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from typing_extensions import override
 
-from ..ports.items import ItemBatches
-from ..ports.language import Encoder
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.models.language import Encoder
+from ..ports.stores.items import ItemBatches
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.base import utc_now
 from ..values.errors import InvalidField
 from ..values.items import (

@@ -16,10 +16,10 @@ import structlog
 from pydantic import JsonValue
 
 from ..ports.jobs import PipelineRun, RunLog, RunState
+from ..values.access.secrets import masked_fields
 from ..values.base import utc_now
 from ..values.errors import Conflict, JiyiError, StoreUnavailable
 from ..values.ids import new_id
-from ..values.secrets import masked_fields
 from .tasks import cancel
 
 _log = structlog.get_logger(__name__)

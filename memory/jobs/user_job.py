@@ -11,9 +11,9 @@ from typing import Any, Generic, Self, TypeVar
 import structlog
 from pydantic import JsonValue
 
-from ..ports.coordination import Locks
 from ..ports.jobs import PipelineRun, RunState
-from ..ports.record import SystemOfRecord
+from ..ports.stores.coordination import Locks
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import Value, utc_now
 from ..values.errors import Conflict, JiyiError, StoreUnavailable
 from .cron import Schedule

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ports.corpora import IngestionService
 from ..ports.services import LearningService
+from ..ports.stores.corpora import IngestionService
+from ..values.access.identity import app_owner
 from ..values.base import Scalar
-from ..values.corpora import KnowledgeQuery, KnowledgeResult, SearchConfig, SourceState
+from ..values.documents.corpora import KnowledgeQuery, KnowledgeResult, SearchConfig, SourceState
 from ..values.errors import Unavailable
-from ..values.identity import app_owner
 from .corpora import Corpora
 from .search import KnowledgeSearch
 from .sources import NewDocument, Sources, Submitted

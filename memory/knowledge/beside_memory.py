@@ -11,10 +11,10 @@ from ..language.keywords import KeywordAnalyzer
 from ..language.sentences import sentence_ends
 from ..ports.services import Retriever
 from ..retrieval.retriever import log_degraded
-from ..values.corpora import KnowledgeHit, KnowledgeResult
+from ..values.access.identity import app_and_user
+from ..values.documents.corpora import KnowledgeHit, KnowledgeResult
 from ..values.errors import CorpusNotFound, SearchError, Unavailable
 from ..values.hits import Hit, HitKind, Place, SearchRequest, SearchResult
-from ..values.identity import app_and_user
 from .base import KnowledgeBase, Question
 
 PART = "knowledge"

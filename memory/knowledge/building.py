@@ -17,12 +17,12 @@ from more_itertools import chunked
 from ..indexing.indexer import Indexer
 from ..indexing.record_pages import waiting_ids
 from ..ports.knowledge import DocumentParser, SentenceSimilarity
-from ..ports.language import Priority
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.vectors import Collection
-from ..values.corpora import Knowledge, Source, SourceState, SourceVersion
+from ..ports.models.language import Priority
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.vectors import Collection
+from ..values.documents.corpora import Knowledge, Source, SourceState, SourceVersion
+from ..values.documents.knowledge import Chunk, ParsedDocument
 from ..values.ids import knowledge_id
-from ..values.knowledge import Chunk, ParsedDocument
 from .chunking.chunker import chunk_document
 
 _CHUNKS_AT_ONCE = 256

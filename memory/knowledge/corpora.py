@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..values.access.identity import app_owner
 from ..values.base import utc_now
-from ..values.corpora import ConfigVersion, Corpus, CorpusConfig
+from ..values.documents.corpora import ConfigVersion, Corpus, CorpusConfig
 from ..values.errors import Conflict, CorpusNotFound, InvalidField, KnowledgeNotFound, VersionConflict
-from ..values.identity import app_owner
 from ..values.ids import corpus_id as id_of_corpus
 from .deleting import delete_sources
 from .metadata import check_schema

@@ -1,7 +1,7 @@
 """Deleting sources with their chunks, in portions, so that no transaction is long."""
 
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..values.corpora import SourceState
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..values.documents.corpora import SourceState
 
 _CHUNKS_AT_ONCE = 1_000
 _SOURCES_AT_ONCE = 100

@@ -3,7 +3,7 @@
 import re
 
 from ..language.keywords import KeywordAnalyzer
-from ..values.corpora import Span
+from ..values.documents.corpora import Span
 from ..values.text import fold_lower, has_han
 
 _WORD = re.compile(r"[^\W_\u2e80-\u9fff\uf900-\uffdc\U00020000-\U0003ffff]+(?:[-_.'/:@][^\W_\u2e80-\u9fff]+)*")

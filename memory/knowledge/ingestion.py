@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from ..jobs.runs import Heartbeat, RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive, new_run
 from ..jobs.tasks import cancel
-from ..ports.corpora import IngestionService
 from ..ports.jobs import PipelineRun, RunQuery, RunState
-from ..ports.record import SystemOfRecord
+from ..ports.stores.corpora import IngestionService
+from ..ports.stores.record import SystemOfRecord
+from ..values.access.identity import app_owner
 from ..values.base import utc_now
-from ..values.corpora import SourceState, SourceVersion
+from ..values.documents.corpora import SourceState, SourceVersion
 from ..values.errors import BadRequest, Conflict, EmbeddingFailed, JiyiError, Overloaded, StoreUnavailable, Unavailable
-from ..values.identity import app_owner
 from .building import Built, SourceBuilder, SourceGone
 from .deleting import DELETED
 from .sources import queued_again

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import structlog
 from typing_extensions import override
 
-from ..ports.language import Priority, Reranker
+from ..ports.models.language import Priority, Reranker
 from ..retrieval.fusion import min_max
 from ..retrieval.reranking import RERANKING, RerankRecipe
-from ..values.corpora import KnowledgeHit, Reranking
+from ..values.documents.corpora import KnowledgeHit, Reranking
 from ..values.errors import ModelUnavailable, Overloaded, Unavailable
 
 _COMPOSITE = (Reranking.API, Reranking.LOCAL)

@@ -9,12 +9,12 @@ from typing import TypedDict
 import structlog
 
 from ..language.keywords import KeywordAnalyzer
-from ..ports.language import MAX_RERANKED, Encoder, Priority, Reranker, TextKind
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
+from ..ports.models.language import MAX_RERANKED, Encoder, Priority, Reranker, TextKind
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import Collection, FloatVector, IndexQuery, VectorIndex
 from ..retrieval.fusion import KNOWLEDGE, fused_score, min_max, reciprocal_ranks, share_of_best
 from ..retrieval.legs import LanguageGap, search_across_languages
-from ..values.corpora import (
+from ..values.documents.corpora import (
     Corpus,
     Knowledge,
     KnowledgeHit,

@@ -6,9 +6,9 @@ import numpy as np
 from typing_extensions import override
 
 from ..indexing.retrying import RetriedEncoder
-from ..ports.generations import VectorSpace
 from ..ports.knowledge import SentenceSimilarity
-from ..ports.language import Priority, TextKind
+from ..ports.models.language import Priority, TextKind
+from ..ports.stores.generations import VectorSpace
 
 
 class EncodedSimilarity(SentenceSimilarity):

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..values.access.identity import app_owner
 from ..values.base import Scalar, utc_now
-from ..values.corpora import Corpus, Source, SourceState, SourceVersion
+from ..values.documents.corpora import Corpus, Source, SourceState, SourceVersion
 from ..values.errors import KnowledgeNotFound, VersionConflict
-from ..values.identity import app_owner
 from ..values.ids import new_id
 from ..values.ids import source_id as id_of_source
 from .corpora import get_corpus

@@ -1,8 +1,8 @@
 """How much knowledge there is, for the dashboard (004 §6.2)."""
 
-from ..ports.record import SystemOfRecord
+from ..ports.stores.record import SystemOfRecord
+from ..values.access.identity import app_owner
 from ..values.base import Value
-from ..values.identity import app_owner
 
 
 class KnowledgeTotals(Value):

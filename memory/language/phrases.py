@@ -10,9 +10,9 @@ from ..values.text import has_han, is_simplified, is_traditional
 class Phrases:
     """One language's sentences; `{…}` is filled in.
 
-    The first group answers what a message is for (`memory.values.readings.Intent`), the second says what became of a
-    request to forget and names things without their values, the third answers with memories, the fourth says that a
-    quotation may hold no longer, the fifth asks which antecedent is meant.
+    The first group answers what a message is for (`Intent`), the second says what became of a request to forget and
+    names things without their values, the third answers with memories, the fourth says that a quotation may hold no
+    longer, the fifth asks which antecedent is meant.
 
     Args:
         doubtful: {change} is a phrase of `changes`.

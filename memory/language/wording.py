@@ -6,8 +6,8 @@ from functools import cache
 
 from ..values.facts import SPEAKER, Fact
 from ..values.predicates import OTHER
-from ..values.readings import Qualifier
 from ..values.text import has_han, normalise, to_simplified
+from ..values.understanding.readings import Qualifier
 from .sentence_patterns import PATTERNS
 from .written import Language, written_language
 

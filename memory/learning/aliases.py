@@ -8,12 +8,12 @@ from ..entities.edits import ChangeContext, add_alias
 from ..entities.lookup import find_by_name
 from ..entities.merging import merge
 from ..extraction.alias_patterns import AliasClaim
-from ..ports.record import UnitOfWork
-from ..values.changes import ChangeActor
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity
 from ..values.errors import BadRequest
-from ..values.mentions import EntitySubtype
+from ..values.governance.changes import ChangeActor
 from ..values.text import normalise
+from ..values.understanding.mentions import EntitySubtype
 from .learned_turns import LearnedTurn
 
 _log = structlog.get_logger(__name__)

@@ -18,15 +18,15 @@ from ..facts.statements import (
     statements_of,
     takes_back,
 )
-from ..ports.record import UnitOfWork
-from ..ports.typed_memories import is_typed_memory, typed_memory_of
-from ..values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
-from ..values.dialogue import Role
+from ..ports.stores.record import UnitOfWork
+from ..ports.stores.typed_memories import is_typed_memory, typed_memory_of
 from ..values.facts import SPEAKER, Ending, Fact, FactStatus
+from ..values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.predicates import ONE_VALUED
-from ..values.readings import Qualifier
 from ..values.records import Resource, ResourceKind
 from ..values.text import fold_lower
+from ..values.understanding.dialogue import Role
+from ..values.understanding.readings import Qualifier
 from .learned_turns import LearnedTurn
 
 MIN_CONFIDENCE = 0.3

@@ -9,16 +9,16 @@ from ..entities.statuses import log_restoration
 from ..extraction.alias_patterns import AliasClaim, find_aliases
 from ..extraction.assertions import Assertions, assertions_of
 from ..extraction.junk import is_junk
-from ..ports.language import FactReader, FactRequest
-from ..ports.record import UnitOfWork
-from ..values.dialogue import Role
+from ..ports.models.language import FactReader, FactRequest
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity, EntitySource, raised_confidence
-from ..values.extractions import Extraction
 from ..values.ids import entity_id, memory_id
-from ..values.mentions import KNOWN_NAME, SEED_NAME, Mention
-from ..values.readings import Intent
 from ..values.records import Memory, MemoryKind, Resource, ResourceKind
 from ..values.text import is_han, normalise
+from ..values.understanding.dialogue import Role
+from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import KNOWN_NAME, SEED_NAME, Mention
+from ..values.understanding.readings import Intent
 from .mention_targets import MentionTargets, find_mention_targets
 
 _KNOWN_SOURCES = (KNOWN_NAME, SEED_NAME)

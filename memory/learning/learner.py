@@ -13,16 +13,16 @@ from ..governance.forget_search import NOT_FOUND, find_meant
 from ..governance.forgetting import forget, report_of, was_carried_out
 from ..indexing.indexer import Indexer
 from ..language.keywords import KeywordAnalyzer
-from ..ports.answer_reading import AnswerReader
 from ..ports.erasures import ErasureRequests
-from ..ports.language import Extractor, FactReader, Priority
-from ..ports.record import SystemOfRecord, UnitOfWork
+from ..ports.models.answer_reading import AnswerReader
+from ..ports.models.language import Extractor, FactReader, Priority
 from ..ports.services import LearnReport
-from ..values.dialogue import Role
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.entities import Entity
-from ..values.extractions import Extraction
-from ..values.forgetting import ForgetOutcome, ForgetReport, ForgetRequest
+from ..values.governance.forgetting import ForgetOutcome, ForgetReport, ForgetRequest
 from ..values.records import Resource
+from ..values.understanding.dialogue import Role
+from ..values.understanding.extractions import Extraction
 from .aliases import learn_aliases
 from .facts import save_facts
 from .learned_turns import TURNS_BEFORE, LearnedTurn, save_entities, save_memories, with_facts

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..entities.lookup import follow_merges, is_named
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity
 from ..values.ids import derive_id
-from ..values.mentions import Mention
 from ..values.text import normalise
+from ..values.understanding.mentions import Mention
 
 
 @dataclass

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ..extraction.assertions import assertions_of
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..relations.patterns import RelationType, find_relations
 from ..relations.strength import add_observation
 from ..values.entities import EntityRelation
 from ..values.ids import relation_id
-from ..values.mentions import Mention
 from ..values.records import Resource
+from ..values.understanding.mentions import Mention
 from .learned_turns import LearnedTurn
 
 MAX_DISTANCE = 200

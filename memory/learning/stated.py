@@ -5,15 +5,15 @@ from datetime import datetime
 
 from ..extraction.recognition import recognise
 from ..facts.statements import Statement, statements_of
-from ..ports.language import Extractor, FactReader
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Extractor, FactReader
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import Value
-from ..values.dialogue import Role
 from ..values.errors import NotFound
-from ..values.extractions import Extraction
 from ..values.facts import Fact
 from ..values.ids import new_id
 from ..values.records import Resource
+from ..values.understanding.dialogue import Role
+from ..values.understanding.extractions import Extraction
 from .learned_turns import TURNS_BEFORE, LearnedTurn, with_facts
 
 

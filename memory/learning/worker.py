@@ -7,11 +7,11 @@ import structlog
 from typing_extensions import override
 
 from ..indexing.record_pages import WHOLE_OUTBOX
-from ..ports.language import Priority
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Priority
 from ..ports.services import BacklogWorker, LearningService, LearnReport
+from ..ports.stores.record import SystemOfRecord
 from ..values.errors import Overloaded, Unavailable
-from ..values.forgetting import ForgetReport, ForgetRequest
+from ..values.governance.forgetting import ForgetReport, ForgetRequest
 from .learner import Learner
 
 _log = structlog.get_logger(__name__)

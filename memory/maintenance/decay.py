@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from ..ports.typed_memories import is_given
+from ..ports.stores.typed_memories import is_given
 from ..values.base import Value
 from ..values.facts import Fact, FactStatus
 from ..values.predicates import LASTING

@@ -8,10 +8,10 @@ from typing_extensions import override
 
 from ..jobs.cron import Schedule
 from ..jobs.user_job import UserJob
-from ..ports.coordination import Locks
 from ..ports.jobs import MaintenanceKind, MaintenanceService, PipelineRun
-from ..ports.record import SystemOfRecord
-from ..ports.summaries import SummaryWriter
+from ..ports.models.summaries import SummaryWriter
+from ..ports.stores.coordination import Locks
+from ..ports.stores.record import SystemOfRecord
 from ..tiers.summaries import refresh_summaries
 from ..values.base import utc_now
 from ..values.errors import StoreUnavailable, Unavailable

@@ -7,13 +7,13 @@ from datetime import datetime
 import numpy as np
 
 from ..language.wording import fact_sentence, language_of
-from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Encoder, Priority, TextKind
+from ..ports.stores.record import SystemOfRecord
 from ..typed_memories.bands import SimilarityBands
 from ..typed_memories.identifiers import are_distinct
 from ..values.facts import Fact, FactStatus
-from ..values.readings import Qualifier
 from ..values.text import normalise
+from ..values.understanding.readings import Qualifier
 from .decay import MaintenanceRules
 
 MAX_COMPARED = 200

@@ -5,7 +5,7 @@ from typing import Self
 from typing_extensions import override
 
 from ..jobs.user_job import JobReport
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Value
 from ..values.facts import FactStatus
 

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
 
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import Collection
 from ..values.facts import Fact, FactStatus, GraphEdge
 from ..values.ids import edge_id
 from .decay import MaintenanceRules

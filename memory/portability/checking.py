@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from ..values.identity import stored_user
+from ..values.access.identity import stored_user
 from .lines import FORMAT, MAX_CHANGE_BYTES, Digest, End, Header, Item, ItemType, parse_line, refused
 from .renaming import Renaming
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from ..ports.items import item_pages
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.repositories import read_pages
-from ..ports.sessions import SessionStore
-from ..values.dialogue import Session
-from ..values.identity import app_and_user, shown_user
+from ..ports.stores.items import item_pages
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.repositories import read_pages
+from ..ports.stores.sessions import SessionStore
+from ..values.access.identity import app_and_user, shown_user
 from ..values.items import ItemCollection
+from ..values.understanding.dialogue import Session
 from .lines import Digest, Header, Item, ItemType, to_line
 
 PAGE = 256

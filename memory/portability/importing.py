@@ -11,14 +11,14 @@ from datetime import datetime
 from itertools import groupby, takewhile
 from typing import Any, BinaryIO
 
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
-from ..ports.vectors import Collection
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
+from ..ports.stores.vectors import Collection
 from ..values.base import UserId, Value
-from ..values.dialogue import Session
 from ..values.entities import Entity
 from ..values.errors import Conflict, InvalidField
 from ..values.ids import memory_id
+from ..values.understanding.dialogue import Session
 from .checking import CheckedFile, Line, check_file, read_lines
 from .exporting import PAGE, has_anything
 from .lines import Item, ItemType

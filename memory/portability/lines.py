@@ -9,16 +9,16 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from ..values.access.identity import DEFAULT_APP, AppId
 from ..values.base import Timestamp, UserId, Value
-from ..values.changes import Change
-from ..values.dialogue import Session
 from ..values.entities import Entity, EntityRelation
 from ..values.errors import InvalidField
 from ..values.facts import Category, CategoryAccess, Fact, GraphEdge
-from ..values.identity import DEFAULT_APP, AppId
+from ..values.governance.changes import Change
 from ..values.items import StoredItem
 from ..values.records import Memory, Resource
 from ..values.typed_memories import TypedMemory
+from ..values.understanding.dialogue import Session
 
 ValueT = TypeVar("ValueT", bound=Value)
 
@@ -91,7 +91,7 @@ class Header(Value):
         format: Version of the format.
         jiyi: Version of Jiyi that wrote the file.
         app: The app of the user; ids in the file may be derived from both.
-        user_id: The user's own id (`memory.values.identity.shown_user`); every value of the file is of this user.
+        user_id: The user's own id (`identity.shown_user`); every value of the file is of this user.
         created_at: When it was written.
     """
 

@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 from ..values import ids
 from ..values.base import Value
-from ..values.changes import KINDS, Change, ChangedItem, ItemKind
-from ..values.dialogue import Session, Turn
 from ..values.entities import Entity, EntityRelation
 from ..values.facts import Category, Fact, GraphEdge
-from ..values.mentions import Mention
+from ..values.governance.changes import KINDS, Change, ChangedItem, ItemKind
 from ..values.predicates import type_of
 from ..values.records import Memory, Resource
 from ..values.typed_memories import TypedMemory
+from ..values.understanding.dialogue import Session, Turn
+from ..values.understanding.mentions import Mention
 from .lines import Item, ItemType
 
 _CHANGED_TYPES = {kind: type_ for type_, kind in KINDS.items()}

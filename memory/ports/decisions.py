@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from ..values.decisions import DecisionRecord, DecisionRequest
+from ..values.governance.decisions import DecisionRecord, DecisionRequest
 
 
 class DecisionService(ABC):

@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from ..values.changes import Change
-from ..values.erasures import Erasure, ErasureScope, Tombstone
+from ..values.governance.changes import Change
+from ..values.governance.erasures import Erasure, ErasureScope, Tombstone
 from ..values.records import Resource
 from .jobs import PipelineRun
 

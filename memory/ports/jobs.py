@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from ..values.access.secrets import masked_fields, masked_text
 from ..values.base import Timestamp, Value
-from ..values.secrets import masked_fields, masked_text
-from .vectors import Collection
+from .stores.vectors import Collection
 
 
 class RunState(StrEnum):

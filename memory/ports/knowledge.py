@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..values.knowledge import ParsedDocument
+from ..values.documents.knowledge import ParsedDocument
 
 
 class DocumentParser(ABC):

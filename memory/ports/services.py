@@ -6,9 +6,9 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from ..values.base import Value
-from ..values.changes import Held, ItemKind
 from ..values.entities import Entity
-from ..values.forgetting import ForgetReport, ForgetRequest
+from ..values.governance.changes import Held, ItemKind
+from ..values.governance.forgetting import ForgetReport, ForgetRequest
 from ..values.hits import SearchRequest, SearchResult
 
 

@@ -12,8 +12,8 @@ from datetime import date
 from pydantic import Field
 
 from ..language.written import Language
-from ..ports.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
-from ..ports.language import Extractor
+from ..ports.models.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
+from ..ports.models.language import Extractor
 from ..values.base import Value
 from ..values.text import has_han, is_simplified, is_traditional
 from .checked_model import LANGUAGE_NAMES, CheckedModel, InvalidAnswer, parse_answer

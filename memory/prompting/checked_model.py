@@ -9,7 +9,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from ..language.written import Language
-from ..ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest, ChatRole, ModelMessage
+from ..ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest, ChatRole, ModelMessage
 from ..values.errors import ModelUnavailable, NoValidAnswer
 
 T = TypeVar("T")

@@ -13,14 +13,14 @@ import structlog
 from pydantic import AfterValidator, Field
 from typing_extensions import override
 
-from ..ports.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
-from ..ports.language import FactReader, FactRequest
+from ..ports.models.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
+from ..ports.models.language import FactReader, FactRequest
 from ..values.base import Value
-from ..values.dialogue import Role
 from ..values.errors import ModelUnavailable
 from ..values.predicates import PREDICATES
-from ..values.readings import FactSpan, Qualifier, StatedFact
 from ..values.text import fold_lower
+from ..values.understanding.dialogue import Role
+from ..values.understanding.readings import FactSpan, Qualifier, StatedFact
 from .checked_model import CheckedModel, InvalidAnswer, estimate_tokens, parse_answer
 
 TASK = "facts"

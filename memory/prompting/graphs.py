@@ -15,14 +15,14 @@ import structlog
 from pydantic import AfterValidator, Field
 from typing_extensions import override
 
-from ..ports.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
-from ..ports.graphs import EntityExtractor, RelationExtractor
+from ..ports.models.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
+from ..ports.stores.graphs import EntityExtractor, RelationExtractor
 from ..values.base import Value
-from ..values.corpora import Span
+from ..values.documents.corpora import Span
+from ..values.documents.graphs import Finder, FoundRelation
 from ..values.errors import ModelUnavailable
-from ..values.graphs import Finder, FoundRelation
-from ..values.mentions import EntitySubtype, Mention
 from ..values.text import fold_lower, normalise
+from ..values.understanding.mentions import EntitySubtype, Mention
 from .checked_model import CheckedModel, InvalidAnswer, parse_answer
 
 TASK_NAMES, TASK_RELATIONS = "graph_names", "graph_relations"

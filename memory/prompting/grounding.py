@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from ..language.keywords import STOP_WORDS_ENGLISH
-from ..ports.language import Extractor
+from ..ports.models.language import Extractor
 from ..values.errors import Overloaded, Unavailable
-from ..values.mentions import MentionLevel
 from ..values.text import fold_lower
+from ..values.understanding.mentions import MentionLevel
 
 _SURE_NAME = 0.6
 """Confidence from which a name that the reader finds must stand in the source."""

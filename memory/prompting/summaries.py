@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
 from ..language.written import Language
-from ..ports.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
-from ..ports.language import Extractor
-from ..ports.summaries import SummaryRequest, SummaryWriter
+from ..ports.models.chat_models import AnswerSchema, ChatRequest, ChatRole, ModelMessage
+from ..ports.models.language import Extractor
+from ..ports.models.summaries import SummaryRequest, SummaryWriter
 from ..values.base import Value
 from ..values.text import has_han
 from .checked_model import LANGUAGE_NAMES, CheckedModel, InvalidAnswer, parse_answer

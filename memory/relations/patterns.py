@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..extraction.assertions import assertions_of
-from ..values.mentions import EntitySubtype, Mention, MentionLevel
 from ..values.text import fold
+from ..values.understanding.mentions import EntitySubtype, Mention, MentionLevel
 
 
 class RelationType(StrEnum):

@@ -12,7 +12,7 @@ from ..answering.evidence import may_answer, takes_place_of
 from ..extraction.codes import find_codes
 from ..facts.asked_times import find_asked_time
 from ..language.questions import is_question
-from ..ports.answer_reading import (
+from ..ports.models.answer_reading import (
     AnswerReader,
     AnswerReading,
     AnswerReadRequest,
@@ -20,12 +20,12 @@ from ..ports.answer_reading import (
     LineReading,
 )
 from ..ports.services import Retriever
-from ..values.dialogue import Role
 from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS, AnswerRecipe
 from ..values.facts import Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.text import fold, fold_lower
+from ..values.understanding.dialogue import Role
 
 _log = structlog.get_logger(__name__)
 PART: Final = "answers"

@@ -7,9 +7,9 @@ from functools import cache
 
 from ..extraction.comparable_text import ComparableText
 from ..language.questions import speaks_of_hearer, speaks_of_self
-from ..values.dialogue import Role
 from ..values.hits import Hit, HitKind
 from ..values.records import Memory
+from ..values.understanding.dialogue import Role
 
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 

@@ -8,9 +8,17 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from ..language.keywords import KeywordAnalyzer
-from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.vectors import LANGUAGE, PAYLOAD_FIELDS, Collection, FloatVector, IndexQuery, ScoredPoint, VectorIndex
+from ..ports.models.language import Encoder, Priority, TextKind
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.vectors import (
+    LANGUAGE,
+    PAYLOAD_FIELDS,
+    Collection,
+    FloatVector,
+    IndexQuery,
+    ScoredPoint,
+    VectorIndex,
+)
 from ..relations.strength import saturated_strength
 from ..values.entities import Entity, EntityRelation, EntityStatus
 from ..values.hits import HitKind, SearchFilter, SearchRequest

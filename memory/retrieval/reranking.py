@@ -7,9 +7,9 @@ from typing import Final
 import structlog
 from typing_extensions import override
 
-from ..ports.language import MAX_RERANKED, Reranker
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import MAX_RERANKED, Reranker
 from ..ports.services import Retriever
+from ..ports.stores.record import SystemOfRecord
 from ..values.errors import Overloaded, Unavailable
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.records import Memory

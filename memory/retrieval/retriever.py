@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import questions_of
-from ..ports.language import Encoder
-from ..ports.record import SystemOfRecord
+from ..ports.models.language import Encoder
 from ..ports.services import Retriever
-from ..ports.vectors import VectorIndex
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import VectorIndex
 from ..values.entities import Entity
 from ..values.errors import Unavailable, raise_if_busy
 from ..values.hits import HitKind, SearchRequest, SearchResult

@@ -12,8 +12,8 @@ from ..facts.periods import Period
 from ..facts.statements import bare_name
 from ..facts.validity import Standings, entries_instead, standings_of, validity_of
 from ..language.keywords import KeywordAnalyzer
-from ..ports.record import SystemOfRecord, UnitOfWork
 from ..ports.services import Retriever
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.errors import Unavailable
 from ..values.facts import SPEAKER, Fact, Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult

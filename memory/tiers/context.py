@@ -9,12 +9,12 @@ from ..facts.validity import is_current
 from ..governance.accesses import AccessTally
 from ..language.wording import language_of, statements_of
 from ..language.written import Language
-from ..ports.language import TokenCounter
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.summaries import SourceSentence, SummaryRequest
+from ..ports.models.language import TokenCounter
+from ..ports.models.summaries import SourceSentence, SummaryRequest
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.base import Timestamp, UserId, Value
-from ..values.changes import Held
 from ..values.facts import Category, Fact
+from ..values.governance.changes import Held
 from .priority import PriorityRules, prioritise
 from .summaries import ExtractiveWriter, holds, stamp_of
 from .truncation import SEPARATOR, Budget, fitting

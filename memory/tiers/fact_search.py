@@ -7,9 +7,9 @@ import structlog
 
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_text
-from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import Collection, IndexQuery, ScoredPoint, VectorIndex
+from ..ports.models.language import Encoder, Priority, TextKind
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import Collection, IndexQuery, ScoredPoint, VectorIndex
 from ..values.base import Value
 from ..values.errors import Unavailable, raise_if_busy
 from ..values.facts import Fact, FactStatus

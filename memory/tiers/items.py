@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from ..ports.places import Place, cursor_of, place_of
-from ..ports.record import UnitOfWork
+from ..ports.stores.places import Place, cursor_of, place_of
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Value
 from ..values.facts import Fact, FactStatus
 from ..values.text import normalise

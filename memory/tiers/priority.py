@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from pydantic import Field
 
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Value
 
 STATIC_WEIGHTS: Mapping[str, float] = {

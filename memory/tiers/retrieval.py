@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from pydantic import Field
 
 from ..facts.validity import is_current
-from ..ports.record import SystemOfRecord
 from ..ports.services import Retriever
+from ..ports.stores.record import SystemOfRecord
 from ..values.base import Timestamp, UserId, Value
 from ..values.facts import Fact
 from ..values.hits import Hit, HitKind, SearchRequest

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from ..language.wording import Statement, language_of, statements_of
 from ..language.written import Language
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.summaries import SourceSentence, SummaryRequest, SummaryWriter
+from ..ports.models.summaries import SourceSentence, SummaryRequest, SummaryWriter
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.errors import ModelUnavailable
 from ..values.facts import SPEAKER, Category, Fact, FactStatus
 from ..values.ids import category_id

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from ..ports.record import UnitOfWork
+from ..ports.stores.record import UnitOfWork
 from ..values.base import Value
-from ..values.changes import Change, ChangeKind
+from ..values.governance.changes import Change, ChangeKind
 from ..values.predicates import has_many_values, has_one_value
 from ..values.text import normalise
 from ..values.typed_memories import MemoryStatus, TypedMemory

@@ -14,13 +14,13 @@ from ..governance.accesses import AccessTally
 from ..governance.review import ReviewRules
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_sentence, language_of
-from ..ports.language import Encoder
-from ..ports.record import SystemOfRecord, UnitOfWork
-from ..ports.typed_memories import fact_of
-from ..ports.vectors import VectorIndex
+from ..ports.models.language import Encoder
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
+from ..ports.stores.typed_memories import fact_of
+from ..ports.stores.vectors import VectorIndex
 from ..values.base import Value, utc_now
-from ..values.changes import ChangeActor, ChangeKind, ItemKind
 from ..values.errors import InvalidField, Unavailable
+from ..values.governance.changes import ChangeActor, ChangeKind, ItemKind
 from ..values.hits import CosineBounds
 from ..values.ids import new_id, typed_memory_id
 from ..values.predicates import PREDICATES, predicate_of, shown_type

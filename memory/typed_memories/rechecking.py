@@ -6,9 +6,9 @@ from functools import partial
 
 import structlog
 
-from ..ports.language import Encoder
-from ..ports.record import SystemOfRecord
-from ..ports.vectors import VectorIndex
+from ..ports.models.language import Encoder
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.vectors import VectorIndex
 from ..values.base import utc_now
 from ..values.typed_memories import MemoryStatus, TypedMemory
 from .bands import Bands

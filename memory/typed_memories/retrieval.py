@@ -8,10 +8,10 @@ import structlog
 
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_text
-from ..ports.language import Encoder, Priority, TextKind
-from ..ports.record import SystemOfRecord
-from ..ports.typed_memories import fact_of
-from ..ports.vectors import Collection, FloatVector, IndexQuery, VectorIndex
+from ..ports.models.language import Encoder, Priority, TextKind
+from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.typed_memories import fact_of
+from ..ports.stores.vectors import Collection, FloatVector, IndexQuery, VectorIndex
 from ..retrieval.fusion import freshness
 from ..values.base import UserId, Value
 from ..values.errors import Unavailable

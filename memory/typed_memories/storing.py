@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from ..entities.statuses import log_restoration
-from ..ports.record import UnitOfWork
-from ..values.changes import ChangeActor, ChangedItem, ChangeKind, new_change
+from ..ports.stores.record import UnitOfWork
 from ..values.entities import raised_confidence
+from ..values.governance.changes import ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.typed_memories import MemoryStatus, TypedMemory
 from .conflicts import MemoryConflict, Resolution, archive_superseded, link_superseded
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .base import Scalar, Timestamp, UserId, Value
-from .mentions import EntitySubtype
+from .understanding.mentions import EntitySubtype
 
 Confidence = Annotated[float, Field(ge=0.0, le=1.0)]
 

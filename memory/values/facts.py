@@ -10,8 +10,8 @@ from pydantic import Field
 
 from .base import Scalar, Timestamp, UserId, Value
 from .entities import Confidence
-from .readings import Qualifier
 from .typed_memories import MemoryPriority, MemoryType
+from .understanding.readings import Qualifier
 
 SPEAKER = "user"
 """The subject of facts about the user."""

@@ -5,11 +5,11 @@ from enum import StrEnum
 from pydantic import Field
 
 from .base import Scalar, SessionId, Timestamp, UserId, Value
-from .dialogue import Role
 from .entities import EntityType
 from .facts import Validity
-from .mentions import EntitySubtype
 from .text import has_han
+from .understanding.dialogue import Role
+from .understanding.mentions import EntitySubtype
 
 MAX_TOP_K = 100
 

@@ -5,10 +5,10 @@ from enum import StrEnum
 from pydantic import ValidationError, ValidatorFunctionWrapHandler, field_validator
 
 from .base import Scalar, SessionId, Timestamp, UserId, Value
-from .dialogue import Role, Turn
-from .extractions import Extraction
 from .ids import memory_id
-from .mentions import Mention
+from .understanding.dialogue import Role, Turn
+from .understanding.extractions import Extraction
+from .understanding.mentions import Mention
 
 
 class ResourceKind(StrEnum):

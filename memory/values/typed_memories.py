@@ -44,7 +44,7 @@ class MemoryStatus(StrEnum):
 
 
 class TypedMemory(Value):
-    """001's Memory with the fields of its Qdrant extension: a fact as `memory.ports.typed_memories` shows it.
+    """001's Memory with the fields of its Qdrant extension: a fact as `memory.ports.stores.typed_memories` shows it.
 
     Args:
         memory_id: The id of the fact.

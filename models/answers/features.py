@@ -9,8 +9,8 @@ from datetime import datetime
 
 import numpy as np
 
-from memory.ports.answer_reading import AnswerReadRequest, DatedLine
-from memory.values.dialogue import Role
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
+from memory.values.understanding.dialogue import Role
 
 from ..body.edit_units import Cover, EditUnit, EditUnitTokenizer, split_edit_units
 from ..body.token_rows import Indices, RowBuilder

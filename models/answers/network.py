@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from memory.ports.answer_reading import MAX_ANSWER_LINES
+from memory.ports.models.answer_reading import MAX_ANSWER_LINES
 from memory.values.base import Value
 
 from ..body.network_parts import WordEmbedding, gather_states

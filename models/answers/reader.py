@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest, DatedLine, LineReading
-from memory.ports.language import Priority
+from memory.ports.models.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest, DatedLine, LineReading
+from memory.ports.models.language import Priority
 
 from ..batching.batched_model import BatchedModel
 from ..batching.queue import BatchLimits

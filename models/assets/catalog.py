@@ -6,7 +6,7 @@ Entries are data (DESIGN §5). Vectors are stored with the entry's id; vectors o
 import re
 from enum import StrEnum
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
 from memory.values.base import Value
 from memory.values.errors import ModelUnavailable

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 import structlog
 from typing_extensions import override
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable
 
 from .batcher import TokenBatcher

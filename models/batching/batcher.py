@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import InvalidField, ModelUnavailable, Overloaded
 
 from .engine import BatchEngine, Outputs, OutputT, PreparedT

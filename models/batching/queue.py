@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 
 from .engine import OutputT, PreparedT
 

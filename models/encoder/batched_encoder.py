@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from typing_extensions import override
 
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 
 from ..batching.batcher import TokenBatcher
 from ..batching.queue import BatchLimits

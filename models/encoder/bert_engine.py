@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import override
 
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.models.language import FloatMatrix, TextKind
 from memory.values.errors import ModelUnavailable
 
 from ..assets.catalog import ModelEntry

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from memory.ports.language import FloatMatrix
+from memory.ports.models.language import FloatMatrix
 from memory.values.errors import ModelUnavailable
 
 from ..assets.catalog import ModelEntry

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 
 from ..assets.catalog import ModelEntry
 from ..assets.piece_tokenizer import BatchTokenizer

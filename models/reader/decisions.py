@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pydantic import field_validator
 
 from memory.values.base import Value
-from memory.values.mentions import EntitySubtype
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Action, Intent, Qualifier
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Intent, Qualifier
 
 from ..assets.weight_files import WeightSettings
 from ..body.calibration import Calibration

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Qualifier
+from memory.values.understanding.readings import Qualifier
 
 from .decisions import Thresholds
 from .facts_head import FactsHead, FactStates

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from memory.values.readings import NAMES_TURN, FactSpan, StatedFact
+from memory.values.understanding.readings import NAMES_TURN, FactSpan, StatedFact
 
 if TYPE_CHECKING:
     from .fact_decoding import DecodedFact, UnitSpan

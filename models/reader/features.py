@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.values.readings import ReadRequest
+from memory.values.understanding.readings import ReadRequest
 
 from ..body.edit_units import EditUnit, EditUnitTokenizer, split_edit_units
 from ..body.token_rows import Indices, RowBuilder

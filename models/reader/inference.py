@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from memory.values.mentions import TaggedSpan
+from memory.values.understanding.mentions import TaggedSpan
 
 from ..batching.engine import padded_batches
 from ..body.network_parts import evaluating

@@ -5,7 +5,7 @@ distinguishes. Labels of what is no entity (positions, nominals such as 他妈�
 公司, which name no particular thing) have no subtype. None of the data sets marks times.
 """
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 
 SUBTYPES: tuple[EntitySubtype, ...] = tuple(EntitySubtype)
 """The labels that are subtypes; the first ones of `LABELS`."""

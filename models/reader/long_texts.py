@@ -7,8 +7,8 @@ read between the pieces.
 import re
 from collections.abc import Iterator, Sequence
 
-from memory.values.mentions import TaggedSpan
-from memory.values.readings import Context, FactSpan, Intent, Reading, ReadRequest, StatedFact
+from memory.values.understanding.mentions import TaggedSpan
+from memory.values.understanding.readings import Context, FactSpan, Intent, Reading, ReadRequest, StatedFact
 
 _PIECE_BYTES = 720
 """A Han character has three bytes and is a token; a token of Latin text has about four. So a piece fits a window."""

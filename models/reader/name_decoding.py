@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from memory.values.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
 
 from .features import Features
 from .labels import FINE_LABELS, LABELS, SUBTYPES

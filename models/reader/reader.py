@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from memory.ports.language import Priority, Reader
-from memory.values.readings import Action, Context, ContextSpan, Reading, ReadRequest, Replacement, Rewrite
+from memory.ports.models.language import Priority, Reader
+from memory.values.understanding.readings import (
+    Action,
+    Context,
+    ContextSpan,
+    Reading,
+    ReadRequest,
+    Replacement,
+    Rewrite,
+)
 
 from ..batching.batched_model import BatchedModel
 from ..batching.queue import BatchLimits
@@ -133,7 +141,7 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
 
     An intent holds where it does in any window; of a message the most probable one always holds.
     """
-    from memory.values.readings import Intent
+    from memory.values.understanding.readings import Intent
 
     from .fact_reading import facts_of
 

@@ -7,7 +7,7 @@ from typing import Generic
 
 from typing_extensions import override
 
-from memory.ports.language import Priority, Reranker, check_reranked
+from memory.ports.models.language import Priority, Reranker, check_reranked
 
 from ..batching.batched_model import BatchedModel, ModelFacts
 from ..batching.engine import PreparedT

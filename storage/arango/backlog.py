@@ -5,9 +5,9 @@ from contextlib import AbstractAsyncContextManager
 
 from typing_extensions import override
 
-from memory.ports.record import Backlog, FactTotal, OutboxEntry
-from memory.ports.vectors import Collection
-from memory.values.corpora import SourceState, SourceVersion
+from memory.ports.stores.record import Backlog, FactTotal, OutboxEntry
+from memory.ports.stores.vectors import Collection
+from memory.values.documents.corpora import SourceState, SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 

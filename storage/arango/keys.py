@@ -5,8 +5,8 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.keys import Keys, KeyStore
-from memory.values.identity import ApiKey
+from memory.ports.stores.keys import Keys, KeyStore
+from memory.values.access.identity import ApiKey
 
 from ..shared.stored_values import stored_key, timestamp_us, with_last_use
 from .engine import queries as aql

@@ -9,7 +9,7 @@ import structlog
 from arango.http import HTTPClient
 from typing_extensions import override
 
-from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
 from .backlog import ArangoBacklog

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from memory.ports.generations import GenerationStore, VectorModel
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import GenerationStore, VectorModel
+from memory.ports.stores.vectors import Collection
 
 from ..shared.encryption import NO_CIPHER, Cipher
 from ..shared.index_checks import unavailable

@@ -7,7 +7,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 
 from ..shared.encryption import Cipher, Undecipherable, mark_folder
 from ..shared.index_checks import unavailable

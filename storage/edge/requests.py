@@ -6,7 +6,7 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
-from memory.ports.vectors import Collection, FieldKind, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import Collection, FieldKind, IndexPoint, IndexQuery
 
 from ..shared.encryption import Cipher
 from ..shared.index_points import (

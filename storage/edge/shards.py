@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import orjson
 import qdrant_edge as edge
 
-from memory.ports.vectors import ADDED_LATER, Collection, FieldKind
+from memory.ports.stores.vectors import ADDED_LATER, Collection, FieldKind
 from memory.values.errors import StoreUnavailable
 
 from ..shared.index_checks import unavailable

@@ -12,7 +12,7 @@ import structlog
 from more_itertools import chunked
 from typing_extensions import override
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from cachetools import LRUCache
 from typing_extensions import override
 
-from memory.ports.coordination import Locks, RateLimiter
+from memory.ports.stores.coordination import Locks, RateLimiter
 
 from ..shared.checks import check_user
 from ..shared.rate_limit import RateLimit

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from typing_extensions import override
 
-from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork
 from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user

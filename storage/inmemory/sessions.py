@@ -7,10 +7,10 @@ from datetime import datetime
 from cachetools import LRUCache
 from typing_extensions import override
 
-from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
+from memory.ports.stores.sessions import CONTEXT_TTL, HISTORY_TTL, SessionStore
 from memory.values.base import utc_now
-from memory.values.dialogue import Session, SessionContext, Turn
-from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
+from memory.values.understanding.dialogue import Session, SessionContext, Turn
+from memory.values.understanding.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
 from ..shared.session_state import appended, bounded, new_context, with_earlier

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from typing_extensions import override
 
-from memory.ports.generations import GenerationStore, VectorModel
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.ports.stores.generations import GenerationStore, VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 from memory.values.base import Scalar
 from memory.values.hits import SearchFilter
 from memory.values.vectors import SparseVector

@@ -8,7 +8,7 @@ from functools import partial
 import structlog
 from qdrant_client import AsyncQdrantClient, models
 
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import InvalidField
 
 from ..shared.index_checks import unavailable

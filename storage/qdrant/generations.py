@@ -8,8 +8,8 @@ from more_itertools import chunked
 from qdrant_client import AsyncQdrantClient, models
 from typing_extensions import override
 
-from memory.ports.generations import GenerationStore, VectorModel
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import GenerationStore, VectorModel
+from memory.ports.stores.vectors import Collection
 
 from ..resilience.circuit import Circuit
 from ..shared.checks import check_user

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from qdrant_client import models
 
-from memory.ports.vectors import Collection, FieldKind, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import Collection, FieldKind, IndexPoint, IndexQuery
 
 from ..shared.index_points import (
     DENSE,

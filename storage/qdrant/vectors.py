@@ -13,7 +13,7 @@ from more_itertools import chunked
 from qdrant_client import AsyncQdrantClient, models
 from typing_extensions import override
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint, StoredPoint, VectorIndex
 
 from ..resilience.circuit import Circuit
 from ..shared.checks import check_user

@@ -10,7 +10,7 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockNotOwnedError
 from typing_extensions import override
 
-from memory.ports.coordination import Locks, RateLimiter
+from memory.ports.stores.coordination import Locks, RateLimiter
 from memory.values.errors import StoreUnavailable
 
 from ..shared.checks import check_user

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from memory.values.dialogue import HistoryEntry, Turn
-from memory.values.resolutions import Revision
+from memory.values.understanding.dialogue import HistoryEntry, Turn
+from memory.values.understanding.resolutions import Revision
 
 from ..shared.encryption import Cipher, Undecipherable
 

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError, ResponseError
 from redis.typing import EncodableT, FieldT
 from typing_extensions import override
 
-from memory.ports.sessions import (
+from memory.ports.stores.sessions import (
     CONTEXT_TTL,
     COREFERENCE_HISTORY,
     DEIXIS_WORDS,
@@ -23,9 +23,9 @@ from memory.ports.sessions import (
     SessionStore,
 )
 from memory.values.base import utc_now
-from memory.values.dialogue import Session, SessionContext, Turn
 from memory.values.errors import StoreUnavailable
-from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
+from memory.values.understanding.dialogue import Session, SessionContext, Turn
+from memory.values.understanding.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..shared.checks import check_owner, check_session, check_user
 from ..shared.encryption import NO_CIPHER, Cipher

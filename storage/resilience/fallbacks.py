@@ -10,12 +10,12 @@ from functools import partial
 import structlog
 from typing_extensions import override
 
-from memory.ports.coordination import RateLimiter
-from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
+from memory.ports.stores.coordination import RateLimiter
+from memory.ports.stores.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
 from memory.values.base import utc_now
-from memory.values.dialogue import Session, SessionContext, Turn
 from memory.values.errors import BadRequest, StoreUnavailable, Unavailable
-from memory.values.resolutions import Clarification, CoreferenceResolution, Revision
+from memory.values.understanding.dialogue import Session, SessionContext, Turn
+from memory.values.understanding.resolutions import Clarification, CoreferenceResolution, Revision
 
 from ..inmemory.sessions import InMemorySessions
 from .circuit import Circuit

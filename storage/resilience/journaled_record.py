@@ -11,7 +11,7 @@ import structlog
 from pydantic import ValidationError
 from typing_extensions import override
 
-from memory.ports.record import SystemOfRecord, UnitOfWork, check_same_content
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork, check_same_content
 from memory.values.base import utc_now
 from memory.values.errors import BadRequest, StoreUnavailable
 from memory.values.records import Resource

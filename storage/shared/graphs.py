@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory.ports.repositories import MAX_DEPTH
+from memory.ports.stores.repositories import MAX_DEPTH
 from memory.values.errors import InvalidField
 
 Step = Callable[[Sequence[str], int], Iterable[str]]

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from memory.ports.vectors import PAYLOAD_FIELDS, Collection, FieldKind, FloatVector, IndexPoint, IndexQuery, Stored
+from memory.ports.stores.vectors import (
+    PAYLOAD_FIELDS,
+    Collection,
+    FieldKind,
+    FloatVector,
+    IndexPoint,
+    IndexQuery,
+    Stored,
+)
 from memory.values.errors import InvalidField, StoreUnavailable
 from memory.values.vectors import SparseVector
 

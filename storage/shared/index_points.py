@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from memory.ports.vectors import (
+from memory.ports.stores.vectors import (
     PAYLOAD_FIELDS,
     Collection,
     FieldKind,

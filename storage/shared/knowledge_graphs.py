@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory.values.graphs import FULL_STRENGTH, GraphNode, GraphRelation
-from memory.values.mentions import EntitySubtype
+from memory.values.documents.graphs import FULL_STRENGTH, GraphNode, GraphRelation
+from memory.values.understanding.mentions import EntitySubtype
 
 
 class Spelling(NamedTuple):

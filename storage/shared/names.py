@@ -1,4 +1,4 @@
-"""Finds the names of entities in a text (`memory.ports.record.EntityRepository.found_in`)."""
+"""Finds the names of entities in a text (`memory.ports.stores.record.EntityRepository.found_in`)."""
 
 import unicodedata
 from itertools import pairwise

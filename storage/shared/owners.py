@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from memory.values.identity import app_of_owner
+from memory.values.access.identity import app_of_owner
 
 
 def count_users(owners: Iterable[str]) -> int:

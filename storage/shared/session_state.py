@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from memory.ports.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
-from memory.values.dialogue import HistoryEntry, Session, SessionContext, Turn
-from memory.values.resolutions import Clarification, CoreferenceResolution, ReferenceSource, Revision
+from memory.ports.stores.sessions import COREFERENCE_HISTORY, DEIXIS_WORDS, HISTORY_TURNS, MENTIONED_ENTITIES
+from memory.values.understanding.dialogue import HistoryEntry, Session, SessionContext, Turn
+from memory.values.understanding.resolutions import Clarification, CoreferenceResolution, ReferenceSource, Revision
 
 _MAX_QUERY = 1000
 """Characters of a query that a later message may correct; of a longer one the offsets are not kept."""
@@ -111,7 +111,7 @@ def appended(
     to_forget: Sequence[Sequence[str]],
     now: datetime,
 ) -> Session:
-    """The session after an append (`memory.ports.sessions.SessionStore.append`).
+    """The session after an append (`memory.ports.stores.sessions.SessionStore.append`).
 
     Where the session has all turns already, the call is a repetition: only mentions and times are updated.
     """

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from memory.ports.jobs import PipelineRun
-from memory.ports.repositories import Access
+from memory.ports.stores.repositories import Access
+from memory.values.access.identity import ApiKey
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import Fact, FactStatus
-from memory.values.identity import ApiKey
 from memory.values.records import Memory
 
 AccessedT = TypeVar("AccessedT", Entity, Memory, Fact)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from memory.ports.record import Backlog, FactTotal, OutboxEntry
-from memory.ports.vectors import Collection
-from memory.values.corpora import SourceVersion
+from memory.ports.stores.record import Backlog, FactTotal, OutboxEntry
+from memory.ports.stores.vectors import Collection
+from memory.values.documents.corpora import SourceVersion
 from memory.values.facts import FactStatus
 from memory.values.records import Resource
 

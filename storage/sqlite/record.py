@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork
 
 from ..shared.checks import check_user
 from ..shared.encryption import NO_CIPHER, Cipher

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection, IndexPoint, VectorIndex
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection, IndexPoint, VectorIndex
 from storage.edge.vectors import EdgeVectors
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors

@@ -9,7 +9,7 @@ from enum import IntEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.errors import StoreUnavailable
 from storage.edge.vectors import EdgeVectors
 from storage.sqlite.record import SqliteRecord

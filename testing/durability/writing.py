@@ -7,8 +7,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from memory.ports.record import OutboxEntry, SystemOfRecord, UnitOfWork
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.stores.record import OutboxEntry, SystemOfRecord, UnitOfWork
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Fact
 from memory.values.ids import derive_id, memory_id

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest, DatedLine, LineReading
-from memory.ports.language import Priority
+from memory.ports.models.answer_reading import AnswerReader, AnswerReading, AnswerReadRequest, DatedLine, LineReading
+from memory.ports.models.language import Priority
 from memory.values.errors import JiyiError
 
 _SURE = 0.95

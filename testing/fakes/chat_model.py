@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from typing_extensions import override
 
-from memory.ports.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest
+from memory.ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatReply, ChatRequest
 from memory.values.errors import ModelUnavailable
 
 Answer = str | ChatReply | ModelUnavailable

@@ -3,8 +3,8 @@
 from typing_extensions import override
 
 from memory.ports.knowledge import DocumentParser
+from memory.values.documents.knowledge import Block, BlockKind, ParsedDocument
 from memory.values.errors import UnreadableDocumentError
-from memory.values.knowledge import Block, BlockKind, ParsedDocument
 
 PAGE_BREAK = "\f"
 

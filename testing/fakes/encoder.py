@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from typing_extensions import override
 
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 from models.encoder.engine import EncoderEngine
 from models.encoder.text_tokenizer import LONE_SURROGATES, TokenizedText
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from typing_extensions import override
 
-from memory.ports.language import Priority, Reader
-from memory.values.mentions import EntitySubtype, TaggedSpan
-from memory.values.readings import (
+from memory.ports.models.language import Priority, Reader
+from memory.values.text import fold, normalise
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.readings import (
     Action,
     Context,
     ContextSpan,
@@ -20,7 +21,6 @@ from memory.values.readings import (
     Rewrite,
     StatedFact,
 )
-from memory.values.text import fold, normalise
 
 from .reader_names import NAMES
 

@@ -1,6 +1,6 @@
 """The names that `FakeReader` knows: those that tests speak of."""
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 
 _NAMES: dict[EntitySubtype, str] = {
     EntitySubtype.PERSON: (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.language import Priority, Reranker, check_reranked
+from memory.ports.models.language import Priority, Reranker, check_reranked
 from models.body.edit_units import split_edit_units
 
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 from redis import Redis
 
-from deployments.builders.stores import record_path
+from deployments.builders.storage.stores import record_path
 from deployments.config.settings import AppArgs
 from deployments.host.cluster import free_ports
 from deployments.host.supervisor import Endpoint

@@ -27,7 +27,7 @@ from benchmarks.conversations.scenarios import (
 )
 from benchmarks.conversations.systems import Found
 from jiyi import Client
-from memory.values.dialogue import Role
+from memory.values.understanding.dialogue import Role
 
 _MOVED = """
 @ moved-1 zh-Hant

@@ -17,7 +17,7 @@ from benchmarks.extraction.facts import (
     selections,
 )
 from memory.extraction.extractor import ReadingExtractor
-from memory.values.readings import FactSpan, Qualifier, ReadRequest, StatedFact
+from memory.values.understanding.readings import FactSpan, Qualifier, ReadRequest, StatedFact
 from testing.fakes.reader import FakeReader, read_one
 from training.reader.corpus import MarkedFact
 

@@ -9,9 +9,9 @@ import pytest
 
 from deployments.builders.facts import make_fact_search
 from deployments.builders.knowledge import make_graph_builder, make_graphs, make_ingestion, make_knowledge_base
-from deployments.builders.live_model import LiveRetriever
+from deployments.builders.models.live_model import LiveRetriever
 from deployments.builders.pipelines import make_run_desk
-from deployments.builders.store_probes import facts_probe
+from deployments.builders.storage.store_probes import facts_probe
 from deployments.config.settings import AppArgs
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Embedding, Services
@@ -45,7 +45,7 @@ from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.ports.erasures import ReplicaMemory
-from memory.ports.generations import VectorModel, VectorSpace
+from memory.ports.stores.generations import VectorModel, VectorSpace
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.tiers.summaries import ExtractiveWriter

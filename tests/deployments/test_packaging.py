@@ -76,7 +76,9 @@ def test_importing_every_module_of_a_package_loads_no_heavy_library(package: str
 
 
 def test_the_embedded_stores_load_no_client_of_a_server() -> None:
-    program = "import sys, deployments.builders.stores; print(sorted({'qdrant_client', 'arango'} & set(sys.modules)))"
+    program = (
+        "import sys, deployments.builders.storage.stores; print(sorted({'qdrant_client', 'arango'} & set(sys.modules)))"
+    )
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert loaded.stdout.strip() == "[]"
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from documents.encodings import decode
 from documents.limits import Limits
 from documents.parser import MEDIA_TYPES, FileParser
+from memory.values.documents.knowledge import BlockKind, ParsedDocument
 from memory.values.errors import UnreadableDocumentError
-from memory.values.knowledge import BlockKind, ParsedDocument
 from memory.values.text import to_traditional
 from tests.documents import files
 

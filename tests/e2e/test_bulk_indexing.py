@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import ray
 
-from deployments.builders.bulk_embedding import RayEmbedder
-from deployments.builders.stores import open_record
+from deployments.builders.models.bulk_embedding import RayEmbedder
+from deployments.builders.storage.stores import open_record
 from deployments.config.model_settings import EmbedderArgs, ReembeddingArgs
 from deployments.config.settings import AppArgs
 from memory.extraction.extractor import ReadingExtractor
@@ -18,8 +18,8 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.vectors import Collection
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.stores.vectors import Collection
 from memory.values.base import utc_now
 from memory.values.records import Resource
 from storage.inmemory.coordination import InMemoryLocks

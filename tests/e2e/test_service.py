@@ -11,7 +11,7 @@ import pytest
 from deployments.http.schemas.chat import ChatReply
 from jiyi.client.events import Done, Resolved
 from jiyi.errors import InvalidRequest
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.assets.weight_files import shipped_weight_file

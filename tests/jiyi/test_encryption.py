@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from deployments.builders.stores import open_record
+from deployments.builders.storage.stores import open_record
 from deployments.config.settings import AppArgs
 from deployments.host.supervisor import home_lock
 from jiyi.cli import app

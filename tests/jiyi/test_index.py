@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from deployments.builders.stores import vectors_path
+from deployments.builders.storage.stores import vectors_path
 from deployments.config.settings import AppArgs
 from jiyi import cli
 from jiyi.commands import runs
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.vectors import SparseVector
 from storage.edge.vectors import EdgeVectors
 

@@ -9,8 +9,8 @@ from jiyi import AsyncClient
 from jiyi.langgraph import AIService, DialogueGraph, MemorySystem, memory_tool
 from memory.answering.answers import AnsweredBy
 from memory.dialogue.state import Route
-from memory.ports.chat_models import ChatReply, ToolCall
-from memory.values.dialogue import Role
+from memory.ports.models.chat_models import ChatReply, ToolCall
+from memory.values.understanding.dialogue import Role
 from testing.fakes.chat_model import FakeChatModel
 from tests.deployments.conftest import MOVED, open_fakes
 from tests.deployments.serving import running_app

@@ -23,10 +23,10 @@ from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
-from memory.ports.answer_reading import AnswerReader
 from memory.ports.erasures import ReplicaMemory
-from memory.ports.generations import VectorModel
+from memory.ports.models.answer_reading import AnswerReader
 from memory.ports.services import LearnReport
+from memory.ports.stores.generations import VectorModel
 from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever

@@ -13,10 +13,10 @@ from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.answer_reading import AnswerReader
 from memory.ports.erasures import ErasureRequests
 from memory.ports.jobs import PipelineRun
-from memory.ports.language import Extractor
+from memory.ports.models.answer_reading import AnswerReader
+from memory.ports.models.language import Extractor
 from memory.values.facts import Fact, FactStatus
 from memory.values.records import Resource
 from storage.inmemory.record import InMemoryRecord

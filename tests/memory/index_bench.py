@@ -10,10 +10,10 @@ from memory.indexing.indexer import Indexer
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.generations import BulkEmbedder, VectorSpace
 from memory.ports.jobs import CollectionReport, IndexReport
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.stores.generations import BulkEmbedder, VectorSpace
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.facts import Fact, FactStatus
 from memory.values.records import Resource
 from memory.values.typed_memories import NewTypedMemory

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.models.language import FloatMatrix, TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.encoder.bert_engine import BertEngine
 from models.encoder.engine import EncoderEngine

@@ -14,17 +14,17 @@ import pytest
 from arango.client import ArangoClient
 from redis import Redis
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import IndexPoint, VectorIndex
-from memory.values.changes import Change, ChangeActor, ChangeKind
-from memory.values.dialogue import Role, Turn
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import IndexPoint, VectorIndex
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
+from memory.values.governance.changes import Change, ChangeActor, ChangeKind
 from memory.values.ids import entity_id
 from memory.values.items import ItemCollection, StoredItem
 from memory.values.records import Memory, Resource
 from memory.values.text import normalise
 from memory.values.typed_memories import TypedMemory
+from memory.values.understanding.dialogue import Role, Turn
 from memory.values.vectors import SparseVector
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.engine.schema import COLLECTIONS

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.ports.answer_reading import AnswerReadRequest, DatedLine
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
 from memory.values.errors import Overloaded
 from testing.fakes.answer_reader import FakeAnswerReader
 

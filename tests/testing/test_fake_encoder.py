@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from testing.fakes.encoder import FakeEncoder, FakeEncoderEngine
 
 

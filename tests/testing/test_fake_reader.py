@@ -3,7 +3,7 @@
 import pytest
 
 from memory.values.errors import ModelUnavailable
-from memory.values.readings import Action, Context, Intent, Reading, ReadRequest, Rewrite
+from memory.values.understanding.readings import Action, Context, Intent, Reading, ReadRequest, Rewrite
 from testing.fakes.reader import FakeReader, names_in
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.ports.language import MAX_RERANKED
+from memory.ports.models.language import MAX_RERANKED
 from memory.values.errors import InvalidField
 from testing.fakes.reranker import FakeReranker
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory.ports.answer_reading import AnswerReading
+from memory.ports.models.answer_reading import AnswerReading
 from models.answers.settings import AnswerSettings
 
 from ..shared.calibration import fit

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory.ports.answer_reading import DatedLine
-from memory.values.dialogue import Role
+from memory.ports.models.answer_reading import DatedLine
+from memory.values.understanding.dialogue import Role
 
 from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part

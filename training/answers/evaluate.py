@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from memory.ports.answer_reading import AnswerReading
+from memory.ports.models.answer_reading import AnswerReading
 
 from ..shared.data_sets import Part
 from .corpus import MarkedLines, read_answers, read_scenarios

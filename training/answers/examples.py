@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.ports.answer_reading import AnswerReadRequest
+from memory.ports.models.answer_reading import AnswerReadRequest
 from models.answers.features import AnswerFeatureReader, AnswerFeatures
 from models.answers.inference import MAX_SPAN
 from models.body.edit_units import EditUnit

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from memory.ports.answer_reading import AnswerReading
+from memory.ports.models.answer_reading import AnswerReading
 from memory.values.text import to_simplified
 
 from .examples import LabelledRequest

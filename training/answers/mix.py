@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from typing_extensions import override
 
-from memory.ports.answer_reading import AnswerReadRequest, DatedLine
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
 from models.answers.features import AnswerFeatureReader
 
 from ..shared.mix import Mix, repeats

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from memory.ports.answer_reading import AnswerReading, AnswerReadRequest
+from memory.ports.models.answer_reading import AnswerReading, AnswerReadRequest
 from models.answers.features import AnswerFeatureReader, Text
 from models.answers.inference import find_answers
 from models.answers.network import AnswerNetwork, AnswerShape

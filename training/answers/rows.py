@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
 
-from memory.ports.answer_reading import AnswerReadRequest
+from memory.ports.models.answer_reading import AnswerReadRequest
 from memory.values.text import to_simplified
 
 from .corpus import MarkedLines, MarkedQuestion

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from memory.values.vectors import LanguageGroup
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.language_gaps import FILE

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.models.language import FloatMatrix, TextKind
 from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 from models.reader.features import Features
 from models.reader.labels import LABELS, SUBTYPES, subtype_of
 from models.reader.names_head import NamesShape

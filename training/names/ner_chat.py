@@ -14,8 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from memory.values.mentions import EntitySubtype
 from memory.values.text import has_han, normalise
+from memory.values.understanding.mentions import EntitySubtype
 
 from .ner_data import in_full_width, in_lower_case, in_traditional, surfaces
 from .ner_files import MarkedText, NamedSpan

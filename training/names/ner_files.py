@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 
 _TEXT_COMMENT = "# text = "
 _DOCUMENT_MARK = "-DOCSTART-"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memory.values.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
 from models.reader.labels import subtype_of
 
 from ..shared.metrics import Interval, bootstrap

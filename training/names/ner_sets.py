@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 
 from .ner_files import MarkedText, read_cluener, read_columns, read_pairs, read_uner, read_weibo, read_wikiann
 

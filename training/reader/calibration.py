@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action
 from models.body.calibration import Calibration
 from models.reader.decisions import ReaderSettings, Thresholds
 from models.reader.fact_reading import facts_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory.values.predicates import OTHER, PREDICATES
-from memory.values.readings import Action, Intent, Qualifier
+from memory.values.understanding.readings import Action, Intent, Qualifier
 
 from ..names.ner_files import NamedSpan
 from ..shared.chat_corpus import blocks, files_of, language_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Intent
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Intent
 from models.reader.features import FeatureReader
 from models.reader.network import NO_SOURCE, ReaderShape
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from memory.values.readings import Rewrite
+from memory.values.understanding.readings import Rewrite
 
 from ..names.ner_data import load_sets
 from ..names.ner_metrics import marked_labels, marked_names, score_labels, score_names

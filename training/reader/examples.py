@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Context, Intent, Qualifier, ReadRequest
+from memory.values.understanding.readings import Context, Intent, Qualifier, ReadRequest
 from models.body.edit_units import EditUnit, split_edit_units
 from models.reader.edits import Segment
 from models.reader.features import FeatureReader, Features

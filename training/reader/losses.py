@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from memory.values.readings import Intent
+from memory.values.understanding.readings import Intent
 from models.reader.facts_head import FactsHead
 from models.reader.inference import collate, rows_of
 from models.reader.names_head import MASKED

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
-from memory.values.readings import Action, Reading, Rewrite, StatedFact
+from memory.values.understanding.readings import Action, Reading, Rewrite, StatedFact
 
 from ..names.ner_metrics import SpanScores
 from ..rewriting.metrics import units_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from memory.values.mentions import TaggedSpan
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Intent, Qualifier, Reading, ReadRequest
+from memory.values.understanding.mentions import TaggedSpan
+from memory.values.understanding.readings import Intent, Qualifier, Reading, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.compact_vocabulary import open_vocabulary
 from models.batching.engine import padded_batches

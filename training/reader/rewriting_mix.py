@@ -7,7 +7,7 @@ from functools import cached_property
 
 from typing_extensions import override
 
-from memory.values.readings import Intent
+from memory.values.understanding.readings import Intent
 from models.reader.edits import Source
 from models.reader.features import FeatureReader, joined_names
 

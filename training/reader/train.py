@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory.values.readings import Action, Intent
+from memory.values.understanding.readings import Action, Intent
 from models.reader.features import joined_names
 from models.reader.network import ReaderNetwork, ReaderShape
 

@@ -9,9 +9,9 @@ from starlette.datastructures import Headers
 
 from memory.identity.api_keys import ApiKeys
 from memory.identity.caller import ANONYMOUS, Caller, Claim, Identity
-from memory.ports.coordination import RateLimiter
+from memory.ports.stores.coordination import RateLimiter
+from memory.values.access.identity import AppId, credential_subject
 from memory.values.errors import InvalidField, Overloaded, Unauthenticated
-from memory.values.identity import AppId, credential_subject
 
 from ..schemas.fields import Identifier, SessionName
 

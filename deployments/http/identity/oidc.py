@@ -11,8 +11,8 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from memory.identity.caller import Caller
+from memory.values.access.identity import KeyScope
 from memory.values.errors import Unauthenticated, Unavailable
-from memory.values.identity import KeyScope
 
 from ...config.access_settings import OidcArgs
 from ..schemas.fields import Identifier

@@ -8,8 +8,8 @@ import structlog
 from fastapi import Depends, Request
 
 from memory.identity.caller import Identity
+from memory.values.access.identity import KeyScope
 from memory.values.errors import JiyiError
-from memory.values.identity import KeyScope
 
 from .current import CURRENT_IDENTITY
 

@@ -16,8 +16,8 @@ from memory.chat.messages import Acknowledged, ChatEvent, ChatMessage, Found, Re
 from memory.values.base import utc_now
 from memory.values.errors import JiyiError
 from memory.values.hits import SearchResult
-from memory.values.readings import Intent
-from memory.values.resolutions import Clarification
+from memory.values.understanding.readings import Intent
+from memory.values.understanding.resolutions import Clarification
 
 from ..schemas.chat import ChatBody, ChatReply
 from ..schemas.entities import AfterBody, AfterReply, BeforeBody, BeforeReply

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field, StrictInt
 
-from memory.ports.language import Priority, TextKind
+from memory.ports.models.language import Priority, TextKind
 from memory.values.base import WHOLE
 from memory.values.errors import InvalidField
 

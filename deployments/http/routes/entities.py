@@ -7,13 +7,13 @@ from fastapi import APIRouter, Query
 from memory.chat.messages import NewMemory
 from memory.chat.prompt_context import context_lines
 from memory.extraction.recognition import recognise
-from memory.ports.repositories import MAX_DEPTH
+from memory.ports.stores.repositories import MAX_DEPTH
 from memory.values.base import utc_now
-from memory.values.changes import Change
 from memory.values.entities import Entity
 from memory.values.errors import NotFound
-from memory.values.extractions import Extraction
+from memory.values.governance.changes import Change
 from memory.values.records import ResourceKind
+from memory.values.understanding.extractions import Extraction
 
 from ..schemas.chat import DEFAULT_SESSION
 from ..schemas.entities import (

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from memory.identity.caller import Identity
-from memory.values.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState, Tombstone
+from memory.values.governance.erasures import WHOLE_USER, Erasure, ErasureScope, ErasureState, Tombstone
 
 from ..identity.operators import OPERATORS, IdentityDep, write_audit
 from ..schemas.erasures import EraseBody, ErasureList, ReplayBody, TombstoneList

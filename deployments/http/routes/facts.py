@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from memory.chat.messages import NewMemory
 from memory.learning.stated import read_entry, read_text
 from memory.ports.jobs import MaintenanceKind, PipelineRun
-from memory.ports.places import CURSOR
+from memory.ports.stores.places import CURSOR
 from memory.tiers.context import MAX_ITEMS_PER_CATEGORY, ContextRequest
 from memory.tiers.items import MAX_ITEMS, list_items, list_items_as_of
 from memory.tiers.retrieval import MAX_TIER, TieredRequest, TieredResult

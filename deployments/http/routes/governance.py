@@ -11,7 +11,7 @@ from memory.typed_memories.conflicts import Conflicts, list_conflicts
 from memory.typed_memories.manager import StoredMemory
 from memory.typed_memories.retrieval import RetrievedMemories
 from memory.values.base import utc_now
-from memory.values.changes import Change, ChangeActor, ChangeKind
+from memory.values.governance.changes import Change, ChangeActor, ChangeKind
 from memory.values.typed_memories import MemoryStatus, NewTypedMemory
 
 from ..identity.operators import OPERATORS

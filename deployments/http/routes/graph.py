@@ -12,7 +12,7 @@ from memory.knowledge.graph.communities import find_communities
 from memory.knowledge.graph.linking import entities_of_node
 from memory.knowledge.graph.queries import MAX_HOPS, MAX_NODES, GraphPlace, Match
 from memory.values.base import utc_now
-from memory.values.graphs import GraphVersion
+from memory.values.documents.graphs import GraphVersion
 
 from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep
 from ..schemas.fields import Identifier

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 
 from memory.identity.api_keys import ApiKeys
 from memory.identity.caller import Identity
+from memory.values.access.identity import ApiKey, AppId, KeyScope
 from memory.values.errors import Forbidden, NotFound
-from memory.values.identity import ApiKey, AppId, KeyScope
 
 from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep
 from ..schemas.fields import Identifier

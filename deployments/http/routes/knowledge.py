@@ -16,7 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from memory.knowledge.base import Question
 from memory.knowledge.corpora import CorpusChange
 from memory.knowledge.sources import NewDocument, Submitted
-from memory.values.corpora import Corpus, KnowledgeResult, SourceState
+from memory.values.documents.corpora import Corpus, KnowledgeResult, SourceState
 from memory.values.errors import InvalidField
 
 from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep

@@ -15,9 +15,9 @@ from memory.identity.caller import Identity
 from memory.jobs.desk import find_run
 from memory.knowledge.totals import count_knowledge
 from memory.ports.jobs import PipelineRun, RunLog, RunQuery, RunState, RunStatus
+from memory.values.access.identity import KeyScope
 from memory.values.base import utc_now
 from memory.values.errors import Forbidden, NotFound, Overloaded, Unavailable
-from memory.values.identity import KeyScope
 
 from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep
 from ..schemas.fields import Identifier, Time

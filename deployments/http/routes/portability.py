@@ -14,9 +14,9 @@ from memory.jobs.runs import RunWork, recorded_run
 from memory.portability.exporting import export_user
 from memory.portability.importing import Imported, import_user
 from memory.portability.lines import Digest, Header, Item, ItemType, to_line
+from memory.values.access.identity import shown_user
 from memory.values.base import utc_now
 from memory.values.entities import Entity
-from memory.values.identity import shown_user
 from memory.values.ids import entity_id
 
 from ..identity.current import CURRENT_IDENTITY

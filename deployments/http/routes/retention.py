@@ -9,13 +9,13 @@ from memory.governance.editing import MemoryEdit, edit_memory
 from memory.governance.policies import EffectivePolicy, PolicyPreview, effective_policy, preview_policy, set_policy
 from memory.governance.timeline import RetainedMemory, Timeline, read_memory, read_timeline
 from memory.identity.caller import Identity
-from memory.ports.places import CURSOR
+from memory.ports.stores.places import CURSOR
+from memory.values.access.identity import app_owner
 from memory.values.base import utc_now
-from memory.values.changes import ChangeKind
-from memory.values.decisions import Decision, DecisionRecord, DecisionRequest
-from memory.values.identity import app_owner
+from memory.values.governance.changes import ChangeKind
+from memory.values.governance.decisions import Decision, DecisionRecord, DecisionRequest
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.records import MemoryKind
-from memory.values.retention import RetentionPolicy
 
 from ..identity.operators import APP_OR_ADMIN, AUDITED, IdentityDep, write_audit
 from ..schemas.fields import Identifier, Time

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from memory.values.base import utc_now
-from memory.values.dialogue import Turn
+from memory.values.understanding.dialogue import Turn
 
 from ..schemas.chat import DEFAULT_SESSION, ResolveBody, SessionReply
 from ..schemas.fields import SessionName

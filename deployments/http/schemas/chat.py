@@ -7,13 +7,13 @@ from pydantic import Field, StrictInt, model_validator
 from memory.answering.answers import AnsweredBy
 from memory.ports.services import LearnReport
 from memory.values.base import WHOLE
-from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.entities import EntityType
 from memory.values.hits import Hit, HitKind
-from memory.values.mentions import EntitySubtype, Mention
-from memory.values.readings import Action, Intent
 from memory.values.records import ResourceKind
-from memory.values.resolutions import Clarification, CoreferenceResult
+from memory.values.understanding.dialogue import Role, SessionContext, Turn
+from memory.values.understanding.mentions import EntitySubtype, Mention
+from memory.values.understanding.readings import Action, Intent
+from memory.values.understanding.resolutions import Clarification, CoreferenceResult
 
 from .fields import (
     KEYS,

@@ -9,11 +9,11 @@ from memory.entities.editor import MAX_RELATED, RelatedEntity
 from memory.entities.lookup import MAX_NAME
 from memory.values.base import WHOLE
 from memory.values.entities import Entity, EntityRelation, EntityType
-from memory.values.extractions import RememberIntent
 from memory.values.hits import Hit
-from memory.values.mentions import EntitySubtype, Mention
-from memory.values.readings import Action, Intent
-from memory.values.resolutions import Clarification, CoreferenceResult
+from memory.values.understanding.extractions import RememberIntent
+from memory.values.understanding.mentions import EntitySubtype, Mention
+from memory.values.understanding.readings import Action, Intent
+from memory.values.understanding.resolutions import Clarification, CoreferenceResult
 
 from .chat import DEFAULT_SESSION, SAID_AT, Corpora
 from .fields import Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples

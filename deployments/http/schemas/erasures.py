@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from memory.values.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
+from memory.values.governance.erasures import Erasure, ErasureKind, ErasureScope, Tombstone
 
 from .fields import Flag, Identifier, RequestModel, Time, examples
 from .users import User

@@ -10,8 +10,8 @@ from memory.tiers.context import RankedCategory
 from memory.values.base import Timestamp
 from memory.values.facts import Fact
 from memory.values.predicates import CategoryName
-from memory.values.readings import Qualifier
 from memory.values.records import ResourceKind
+from memory.values.understanding.readings import Qualifier
 
 from .chat import DEFAULT_SESSION
 from .fields import Flag, Identifier, Metadata, RequestModel, SessionName, Text, Time, examples, given

@@ -8,7 +8,7 @@ from memory.entities.statuses import Reviewable, ReviewableKind
 from memory.typed_memories.conflicts import MemoryConflict
 from memory.typed_memories.retrieval import MAX_LIMIT, TYPED_MEMORY_HOTNESS
 from memory.values.base import WHOLE
-from memory.values.changes import Change
+from memory.values.governance.changes import Change
 from memory.values.typed_memories import MemoryPriority, MemoryType, TypedMemory
 
 from .fields import Flag, Identifier, Metadata, RequestModel, Text, examples

@@ -9,8 +9,8 @@ from memory.knowledge.graph.linking import MemoryLink
 from memory.knowledge.graph.queries import Evidence, FoundNode, Paths, Subgraph
 from memory.knowledge.graph.strategies import StrategyName
 from memory.knowledge.graph.versions import Corrections, EdgeEdit, NodeEdit
-from memory.values.graphs import CO_OCCURS, GraphVersion
-from memory.values.mentions import EntitySubtype
+from memory.values.documents.graphs import CO_OCCURS, GraphVersion
+from memory.values.understanding.mentions import EntitySubtype
 
 from .fields import Flag, Identifier, RequestModel, examples
 from .knowledge import Number

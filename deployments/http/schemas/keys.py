@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, Field, JsonValue
 
 from memory.identity.api_keys import IssuedKey
-from memory.values.identity import DEFAULT_APP, ApiKey, AppId, KeyScope
+from memory.values.access.identity import DEFAULT_APP, ApiKey, AppId, KeyScope
 
 from .fields import Identifier, RequestModel, examples
 

@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue, StrictInt, StringConstraints
 
 from memory.knowledge.sources import Submitted
 from memory.values.base import WHOLE, Scalar, Whole
-from memory.values.corpora import (
+from memory.values.documents.corpora import (
     ConfigVersion,
     Corpus,
     CorpusConfig,
@@ -16,7 +16,7 @@ from memory.values.corpora import (
     SourceState,
     SourceVersion,
 )
-from memory.values.knowledge import MAX_CHUNK_SIZE, ChunkingStrategy
+from memory.values.documents.knowledge import MAX_CHUNK_SIZE, ChunkingStrategy
 
 from .fields import Flag, Identifier, Metadata, MetadataValue, RequestModel, Text, examples
 

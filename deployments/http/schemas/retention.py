@@ -7,9 +7,9 @@ from pydantic import Field, StrictInt, model_validator
 from memory.governance.policies import MAX_SAMPLES
 from memory.governance.timeline import RetainedMemory
 from memory.values.base import WHOLE, utc_now
-from memory.values.changes import Change
-from memory.values.decisions import MAX_DECISIONS, Decision, DecisionRecord, DecisionRequest, check_versions
-from memory.values.retention import DecayRate, FrequencyWeight, RetentionPolicy, RetentionThreshold
+from memory.values.governance.changes import Change
+from memory.values.governance.decisions import MAX_DECISIONS, Decision, DecisionRecord, DecisionRequest, check_versions
+from memory.values.governance.retention import DecayRate, FrequencyWeight, RetentionPolicy, RetentionThreshold
 
 from .fields import KEYS, Flag, Identifier, Metadata, RequestModel, Text, examples, given
 from .governance import ReasonIn

@@ -6,9 +6,9 @@ from typing import Self
 from pydantic import Field, JsonValue
 
 from memory.chat.messages import Understood
-from memory.values.forgetting import ForgetOutcome, ForgetReport, Forgettable
-from memory.values.readings import Action, Intent, Qualifier, StatedFact
-from memory.values.resolutions import CoreferenceResult
+from memory.values.governance.forgetting import ForgetOutcome, ForgetReport, Forgettable
+from memory.values.understanding.readings import Action, Intent, Qualifier, StatedFact
+from memory.values.understanding.resolutions import CoreferenceResult
 
 from .fields import RequestModel, examples
 

@@ -1,7 +1,7 @@
 """The user of a request and of its reply.
 
 Every field and parameter of a request that names a user has a type of this module: what a route gets is the stored id
-(`memory.values.identity.stored_user`), never what the request says. A reply shows the id as the app gave it.
+(`memory.values.access.identity.stored_user`), never what the request says. A reply shows the id as the app gave it.
 """
 
 import json
@@ -13,9 +13,9 @@ from pydantic_core import PydanticKnownError
 
 from memory.identity.caller import USER_ID, Claim
 from memory.ports.jobs import PipelineRun
-from memory.values.changes import ChangedItem
+from memory.values.access.identity import shown_user
 from memory.values.errors import InvalidField
-from memory.values.identity import shown_user
+from memory.values.governance.changes import ChangedItem
 
 from ..identity.current import CURRENT_IDENTITY, CURRENT_USER
 from .fields import Identifier

@@ -3,7 +3,7 @@
 import asyncio
 
 from memory.ports.erasures import ErasureService
-from memory.values.erasures import Erasure, ErasureState
+from memory.values.governance.erasures import Erasure, ErasureState
 
 _WAIT_S = 30.0
 _POLL_S = 0.25

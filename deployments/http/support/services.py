@@ -22,12 +22,10 @@ from memory.indexing.generations import PerSpace
 from memory.items.store import ItemStore
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.graph.graphs import KnowledgeGraphs
-from memory.ports.coordination import RateLimiter
 from memory.ports.decisions import DecisionService
 from memory.ports.erasures import ErasureService
-from memory.ports.generations import ReembeddingService
 from memory.ports.jobs import IndexMaintenance, MaintenanceService, ReviewService, RunControl, RunTotal
-from memory.ports.language import (
+from memory.ports.models.language import (
     Extractor,
     FactReader,
     FloatMatrix,
@@ -37,21 +35,23 @@ from memory.ports.language import (
     TextKind,
     TokenCounter,
 )
-from memory.ports.record import SystemOfRecord
+from memory.ports.models.summaries import SummaryWriter
 from memory.ports.services import Retriever
-from memory.ports.sessions import SessionStore
-from memory.ports.summaries import SummaryWriter
+from memory.ports.stores.coordination import RateLimiter
+from memory.ports.stores.generations import ReembeddingService
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.sessions import SessionStore
 from memory.tiers.context import ContextBuilder
 from memory.tiers.fact_search import FactSearch
 from memory.tiers.priority import PriorityRules
 from memory.tiers.retrieval import TieredRetrieval
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.manager import TypedMemoryManager
-from memory.values.corpora import Reranking
+from memory.values.access.identity import app_and_user, credential_subject
+from memory.values.documents.corpora import Reranking
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from memory.values.hits import CosineBounds
-from memory.values.identity import app_and_user, credential_subject
 from memory.values.personas import PersonaProfile
 
 from ...remote.chat_upstream import ChatUpstreams

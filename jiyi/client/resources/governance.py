@@ -9,7 +9,7 @@ from memory.ports.jobs import PipelineRun
 from memory.typed_memories.conflicts import Conflicts
 from memory.typed_memories.manager import StoredMemory
 from memory.typed_memories.retrieval import RetrievedMemories
-from memory.values.changes import Change
+from memory.values.governance.changes import Change
 from memory.values.typed_memories import TypedMemory
 
 from ..calls import Call, Paged, call, given

@@ -13,7 +13,7 @@ from deployments.http.schemas.graphs import (
     SubgraphReply,
 )
 from deployments.http.schemas.pipelines import RunDetail
-from memory.values.graphs import GraphVersion
+from memory.values.documents.graphs import GraphVersion
 
 from ..calls import Call, call, given, segment
 from ..endpoints import Resource, T_co, endpoint

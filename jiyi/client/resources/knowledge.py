@@ -15,7 +15,7 @@ from deployments.http.schemas.knowledge import (
     SourceList,
     SourceVersionList,
 )
-from memory.values.corpora import Source
+from memory.values.documents.corpora import Source
 
 from ..calls import Call, Paged, call, given, segment
 from ..endpoints import Resource, T_co, endpoint, pages

@@ -8,8 +8,8 @@ from deployments.http.schemas.governance import ChangeList
 from deployments.http.schemas.retention import AuditList, EditMemoryReply
 from memory.governance.policies import EffectivePolicy, PolicyPreview
 from memory.governance.timeline import RetainedMemory, Timeline
-from memory.values.changes import Change
-from memory.values.decisions import DecisionRecord
+from memory.values.governance.changes import Change
+from memory.values.governance.decisions import DecisionRecord
 
 from ..calls import Call, Paged, call, given, segment
 from ..endpoints import Resource, T_co, endpoint, pages

@@ -8,7 +8,7 @@ from deployments.http.schemas.keys import IssuedKeyReply, KeyList, KeyReply
 from deployments.http.schemas.operations import Readiness
 from deployments.http.schemas.pipelines import Dashboard, RunDetail, RunList, RunSummary
 from memory.ports.jobs import IndexRun, PipelineRun
-from memory.values.erasures import Erasure
+from memory.values.governance.erasures import Erasure
 
 from ..calls import Call, Paged, Streamed, call, given, segment
 from ..endpoints import Resource, T_co, endpoint, events, pages

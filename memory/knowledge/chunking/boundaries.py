@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
 from ...language.sentences import sentence_ends
-from ...values.knowledge import BlockKind
+from ...values.documents.knowledge import BlockKind
 from .sections import Placed, Section
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")

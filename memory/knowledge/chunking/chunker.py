@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...ports.knowledge import SentenceSimilarity
-from ...values.knowledge import BlockKind, Chunk, ChunkingConfig, ChunkingStrategy, ParsedDocument
+from ...values.documents.knowledge import BlockKind, Chunk, ChunkingConfig, ChunkingStrategy, ParsedDocument
 from .cutting import Cutter
 from .sections import lay_out
 from .subjects import subject_starts

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...values.knowledge import Block, BlockKind, ChunkingConfig, ParsedDocument
+from ...values.documents.knowledge import Block, BlockKind, ChunkingConfig, ParsedDocument
 from ...values.text import is_han
 
 _BREAK = re.compile(r"[^\S\n]*\n\s*")

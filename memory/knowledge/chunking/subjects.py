@@ -5,7 +5,7 @@ from itertools import pairwise
 from statistics import fmean, pstdev
 
 from ...ports.knowledge import SentenceSimilarity
-from ...values.knowledge import BlockKind
+from ...values.documents.knowledge import BlockKind
 from .boundaries import Level
 from .cutting import Cutter
 

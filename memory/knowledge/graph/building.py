@@ -18,12 +18,12 @@ from typing_extensions import override
 
 from ...jobs.queue import PipelineHandler
 from ...jobs.runs import RunTaken, RunWork, reason_of
-from ...ports.record import SystemOfRecord, UnitOfWork
+from ...ports.stores.record import SystemOfRecord, UnitOfWork
+from ...values.access.identity import app_owner
 from ...values.base import utc_now
-from ...values.corpora import Knowledge, Source
+from ...values.documents.corpora import Knowledge, Source
+from ...values.documents.graphs import BY_HAND, GraphExtraction, GraphState, GraphVersion
 from ...values.errors import CorpusNotFound, InvalidField, Overloaded, StoreUnavailable, Unavailable
-from ...values.graphs import BY_HAND, GraphExtraction, GraphState, GraphVersion
-from ...values.identity import app_owner
 from ...values.ids import graph_extraction_id
 from ..corpora import get_corpus
 from .strategies import ChunkGraph, Strategy, StrategyName

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from ...values.base import Value
-from ...values.graphs import GraphNode
+from ...values.documents.graphs import GraphNode
 from .queries import GraphPlace, GraphQueries, Subgraph
 
 _SEED = 0

@@ -9,11 +9,11 @@ from ...extraction.codes import find_codes
 from ...extraction.extractor import READER
 from ...extraction.junk import is_junk
 from ...language.keywords import STOP_WORDS_ENGLISH
-from ...ports.graphs import EntityExtractor
-from ...ports.language import Extractor
+from ...ports.models.language import Extractor
+from ...ports.stores.graphs import EntityExtractor
 from ...values.errors import ModelUnavailable
-from ...values.mentions import EntitySubtype, Mention, MentionLevel
 from ...values.text import fold
+from ...values.understanding.mentions import EntitySubtype, Mention, MentionLevel
 
 _TITLE = re.compile(r"《([^《》\n]{1,40})》")
 _LATIN_NAME = re.compile(

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from ...jobs.queue import queue_run
 from ...ports.jobs import PipelineRun, RunQuery, RunState
-from ...ports.record import SystemOfRecord
+from ...ports.stores.record import SystemOfRecord
 from ...values.base import utc_now
 from ...values.errors import Conflict, InvalidField
 from ...values.ids import new_id

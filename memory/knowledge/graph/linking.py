@@ -1,10 +1,10 @@
 """Joins nodes of an app's knowledge with what the memory of one of its users holds under the same names."""
 
-from ...ports.graphs import NodeQuery
-from ...ports.record import SystemOfRecord
+from ...ports.stores.graphs import NodeQuery
+from ...ports.stores.record import SystemOfRecord
+from ...values.access.identity import app_owner
 from ...values.base import Value
 from ...values.entities import Entity
-from ...values.identity import app_owner
 from .queries import GraphPlace, alias_ids, get_node, opened
 
 

@@ -6,13 +6,13 @@ from enum import StrEnum
 from itertools import islice, pairwise
 from typing import Any
 
-from ...ports.graphs import NodeQuery
-from ...ports.record import SystemOfRecord, UnitOfWork
+from ...ports.stores.graphs import NodeQuery
+from ...ports.stores.record import SystemOfRecord, UnitOfWork
+from ...values.access.identity import app_owner
 from ...values.base import Value
-from ...values.corpora import Knowledge, Span
+from ...values.documents.corpora import Knowledge, Span
+from ...values.documents.graphs import ALIAS, FULL_STRENGTH, Finder, GraphNode, GraphRelation, GraphVersion
 from ...values.errors import KnowledgeNotFound
-from ...values.graphs import ALIAS, FULL_STRENGTH, Finder, GraphNode, GraphRelation, GraphVersion
-from ...values.identity import app_owner
 from ...values.ids import graph_node_id
 from ...values.text import normalise
 from ..corpora import get_corpus

@@ -7,12 +7,12 @@ from typing_extensions import override
 
 from ...extraction.alias_patterns import find_aliases
 from ...language.sentences import Sentences
-from ...ports.graphs import RelationExtractor
+from ...ports.stores.graphs import RelationExtractor
 from ...relations.patterns import find_relations
-from ...values.corpora import Span
-from ...values.graphs import ALIAS, CO_OCCURS, Finder, FoundRelation
-from ...values.mentions import Mention
+from ...values.documents.corpora import Span
+from ...values.documents.graphs import ALIAS, CO_OCCURS, Finder, FoundRelation
 from ...values.text import fold, normalise
+from ...values.understanding.mentions import Mention
 
 _IN_A_SENTENCE, _IN_A_CHUNK = 0.5, 0.1
 """Strength of a link between certain names that stand together."""

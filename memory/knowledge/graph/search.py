@@ -3,9 +3,9 @@
 import math
 from collections import defaultdict
 
-from ...ports.graphs import NodeQuery
-from ...ports.record import UnitOfWork
-from ...values.graphs import GraphNode, GraphVersion
+from ...ports.stores.graphs import NodeQuery
+from ...ports.stores.record import UnitOfWork
+from ...values.documents.graphs import GraphNode, GraphVersion
 from ...values.ids import graph_node_id
 from ...values.text import is_han, normalise
 

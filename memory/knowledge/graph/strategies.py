@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...ports.graphs import EntityExtractor, RelationExtractor
-from ...ports.language import Extractor
-from ...values.corpora import Knowledge, Span
-from ...values.graphs import ALIAS, CO_OCCURS, FULL_STRENGTH, FoundRelation, GraphLink, GraphMention
+from ...ports.models.language import Extractor
+from ...ports.stores.graphs import EntityExtractor, RelationExtractor
+from ...values.documents.corpora import Knowledge, Span
+from ...values.documents.graphs import ALIAS, CO_OCCURS, FULL_STRENGTH, FoundRelation, GraphLink, GraphMention
 from ...values.ids import graph_edge_id, graph_node_id
-from ...values.mentions import Mention
 from ...values.text import normalise
+from ...values.understanding.mentions import Mention
 from .entities import PatternEntities, ReaderEntities
 from .relations import Cooccurrence, StatedRelations
 

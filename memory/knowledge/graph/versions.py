@@ -8,11 +8,11 @@ import structlog
 from pydantic import JsonValue
 
 from ...jobs.runs import recorded_run
-from ...ports.record import SystemOfRecord, UnitOfWork
+from ...ports.stores.record import SystemOfRecord, UnitOfWork
+from ...values.access.identity import app_owner
 from ...values.base import utc_now
-from ...values.corpora import Corpus
-from ...values.errors import InvalidField, KnowledgeNotFound, VersionConflict
-from ...values.graphs import (
+from ...values.documents.corpora import Corpus
+from ...values.documents.graphs import (
     BY_HAND,
     CO_OCCURS,
     FULL_STRENGTH,
@@ -23,10 +23,10 @@ from ...values.graphs import (
     GraphState,
     GraphVersion,
 )
-from ...values.identity import app_owner
+from ...values.errors import InvalidField, KnowledgeNotFound, VersionConflict
 from ...values.ids import graph_edge_id, graph_node_id, new_id
-from ...values.mentions import EntitySubtype
 from ...values.text import normalise
+from ...values.understanding.mentions import EntitySubtype
 from ..corpora import get_corpus
 
 WRITE_BACK = "knowledge_graph_write_back"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...values.base import Scalar
-from ...values.dialogue import Role
 from ...values.ids import resource_id
 from ...values.records import Resource, ResourceKind
+from ...values.understanding.dialogue import Role
 from ..lines import Digest, Header, Item, ItemType, to_line
 
 MAX_CHARACTERS = 32_768

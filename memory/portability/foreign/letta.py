@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ...values.dialogue import Role
 from ...values.records import ResourceKind
+from ...values.understanding.dialogue import Role
 from .entries import Entry, ForeignExport, NotThisFormat, listed, text_of, time_of
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from ...values.dialogue import Role
+from ...values.understanding.dialogue import Role
 from .entries import Entry, ForeignExport, NotThisFormat, listed, text_of, time_of
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ...values.dialogue import Role
 from ...values.records import ResourceKind
+from ...values.understanding.dialogue import Role
 from .entries import Entry, ForeignExport, NotThisFormat, listed, time_of
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}

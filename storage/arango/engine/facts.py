@@ -2,7 +2,7 @@
 
 from arango.database import StandardDatabase
 
-from memory.ports.typed_memories import fact_of
+from memory.ports.stores.typed_memories import fact_of
 from memory.values.facts import Fact
 from memory.values.typed_memories import TypedMemory
 

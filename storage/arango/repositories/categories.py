@@ -5,7 +5,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.facts import Accesses, Categories, CategoryAccessRepository, CategoryRepository
+from memory.ports.stores.facts import Accesses, Categories, CategoryAccessRepository, CategoryRepository
 from memory.values.facts import Category, CategoryAccess, FactStatus
 
 from ...shared.checks import check_aware, check_category_id, check_owner

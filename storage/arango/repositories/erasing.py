@@ -6,9 +6,9 @@ from typing_extensions import override
 
 from memory.ports.erasures import RecordErasure
 from memory.ports.jobs import PipelineRun
-from memory.ports.vectors import Collection
-from memory.values.changes import Change
+from memory.ports.stores.vectors import Collection
 from memory.values.facts import Category, CategoryAccess
+from memory.values.governance.changes import Change
 from memory.values.records import Resource
 
 from ...shared.checks import check_owner

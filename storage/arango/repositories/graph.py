@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from typing_extensions import override
 
-from memory.ports.facts import GraphRepository
+from memory.ports.stores.facts import GraphRepository
 from memory.values.facts import GraphEdge
 
 from ...shared.checks import check_owner

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.items import ItemRepository
+from memory.ports.stores.items import ItemRepository
 from memory.values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem, labels_of, path_of
 
 from ...shared.checks import check_aware, check_owner

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.corpora import SourceRepository
-from memory.values.corpora import Source, SourceVersion
+from memory.ports.stores.corpora import SourceRepository
+from memory.values.documents.corpora import Source, SourceVersion
 from memory.values.errors import KnowledgeNotFound
 
 from ...shared.checks import check_owner

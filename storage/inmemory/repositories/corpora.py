@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.corpora import Corpora, CorpusRepository, KnowledgeRepository, SourceRepository
-from memory.ports.vectors import Collection
-from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
+from memory.ports.stores.corpora import Corpora, CorpusRepository, KnowledgeRepository, SourceRepository
+from memory.ports.stores.vectors import Collection
+from memory.values.documents.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
 from memory.values.errors import CorpusNotFound, KnowledgeNotFound
 
 from ...shared.checks import check_owner

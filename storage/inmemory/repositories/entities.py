@@ -5,8 +5,8 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.repositories import Access, EntityRepository
-from memory.ports.vectors import Collection
+from memory.ports.stores.repositories import Access, EntityRepository
+from memory.ports.stores.vectors import Collection
 from memory.values.entities import Entity
 
 from ...shared.checks import check_aware, check_owner

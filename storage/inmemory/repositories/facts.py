@@ -7,10 +7,10 @@ from math import fsum
 
 from typing_extensions import override
 
-from memory.ports.facts import FactRepository, Facts, Strings
-from memory.ports.places import Place
-from memory.ports.repositories import Access
-from memory.ports.vectors import Collection
+from memory.ports.stores.facts import FactRepository, Facts, Strings
+from memory.ports.stores.places import Place
+from memory.ports.stores.repositories import Access
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import NotFound
 from memory.values.facts import Fact, FactStatus, GraphEdge
 

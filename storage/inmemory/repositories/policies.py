@@ -2,8 +2,8 @@
 
 from typing_extensions import override
 
-from memory.ports.policies import PolicyRepository
-from memory.values.retention import RetentionPolicy
+from memory.ports.stores.policies import PolicyRepository
+from memory.values.governance.retention import RetentionPolicy
 
 from .state import InMemoryRepository
 

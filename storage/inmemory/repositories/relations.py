@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from memory.ports.repositories import RelationRepository
+from memory.ports.stores.repositories import RelationRepository
 from memory.values.entities import EntityRelation
 
 from ...shared.checks import check_owner

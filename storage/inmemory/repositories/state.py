@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
 from memory.ports.jobs import PipelineRun
-from memory.ports.repositories import Access
-from memory.ports.vectors import Collection
-from memory.values.changes import Change
-from memory.values.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
+from memory.ports.stores.repositories import Access
+from memory.ports.stores.vectors import Collection
+from memory.values.documents.corpora import ConfigVersion, Corpus, Knowledge, Source, SourceVersion
+from memory.values.documents.graphs import GraphExtraction, GraphLink, GraphMention, GraphVersion
 from memory.values.entities import Entity, EntityRelation
 from memory.values.facts import Category, CategoryAccess, Fact, GraphEdge
-from memory.values.graphs import GraphExtraction, GraphLink, GraphMention, GraphVersion
+from memory.values.governance.changes import Change
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.items import ItemPlace, StoredItem
 from memory.values.records import Memory, Resource
-from memory.values.retention import RetentionPolicy
 
 from ...shared.stored_values import AccessedT, with_access
 

@@ -9,7 +9,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from memory.ports.typed_memories import fact_of
+from memory.ports.stores.typed_memories import fact_of
 from memory.values.base import utc_now
 from memory.values.errors import StoreUnavailable
 from memory.values.typed_memories import TypedMemory

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from more_itertools import chunked
 
-from memory.ports.repositories import Access
-from memory.ports.vectors import Collection
+from memory.ports.stores.repositories import Access
+from memory.ports.stores.vectors import Collection
 from memory.values.base import Value
 
 from ...shared.stored_values import AccessedT, with_access

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.repositories import ChangeLog, Changes
-from memory.values.changes import Change, ChangeKind
+from memory.ports.stores.repositories import ChangeLog, Changes
+from memory.values.governance.changes import Change, ChangeKind
 
 from ...shared.checks import check_aware, check_owner
 from ..engine.transaction import SqliteRepository

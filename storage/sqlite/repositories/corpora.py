@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.corpora import Corpora, CorpusRepository
-from memory.values.corpora import ConfigVersion, Corpus
+from memory.ports.stores.corpora import Corpora, CorpusRepository
+from memory.values.documents.corpora import ConfigVersion, Corpus
 from memory.values.errors import CorpusNotFound
 
 from ...shared.checks import check_owner

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.corpora import KnowledgeRepository
-from memory.ports.vectors import Collection
-from memory.values.corpora import Knowledge
+from memory.ports.stores.corpora import KnowledgeRepository
+from memory.ports.stores.vectors import Collection
+from memory.values.documents.corpora import Knowledge
 
 from ...shared.checks import check_owner
 from ..engine.transaction import SqliteRepository, after_clause, enqueue

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from memory.ports.graphs import KnowledgeGraphRepository, NodeQuery
-from memory.values.graphs import GraphExtraction, GraphLink, GraphMention, GraphNode, GraphRelation, GraphVersion
+from memory.ports.stores.graphs import KnowledgeGraphRepository, NodeQuery
+from memory.values.documents.graphs import (
+    GraphExtraction,
+    GraphLink,
+    GraphMention,
+    GraphNode,
+    GraphRelation,
+    GraphVersion,
+)
 
 from ...shared.checks import check_owner
 from ...shared.knowledge_graphs import Spelling, in_order, nodes_of, relation_of

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.repositories import RawLog, Resources, Strings
+from memory.ports.stores.repositories import RawLog, Resources, Strings
 from memory.values.records import Resource, ResourceKind
 
 from ...shared.checks import check_aware, check_owner

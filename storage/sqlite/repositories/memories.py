@@ -7,9 +7,9 @@ from datetime import datetime
 
 from typing_extensions import override
 
-from memory.ports.places import Place
-from memory.ports.repositories import Access, MemoryRepository
-from memory.ports.vectors import Collection
+from memory.ports.stores.places import Place
+from memory.ports.stores.repositories import Access, MemoryRepository
+from memory.ports.stores.vectors import Collection
 from memory.values.records import Memory
 
 from ...shared.checks import check_aware, check_owner

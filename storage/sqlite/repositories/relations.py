@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 from typing_extensions import override
 
-from memory.ports.repositories import RelationRepository
+from memory.ports.stores.repositories import RelationRepository
 from memory.values.entities import EntityRelation, EntityStatus
 
 from ...shared.checks import check_owner

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import SecretStr
 
-from deployments.builders.stores import (
+from deployments.builders.storage.stores import (
     journal_path,
     make_cipher,
     make_session_server,
@@ -16,13 +16,13 @@ from deployments.builders.stores import (
     open_short_lived,
 )
 from deployments.config.settings import AppArgs
-from memory.ports.generations import VectorModel
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery
 from memory.values.base import utc_now
-from memory.values.dialogue import Role, Turn
 from memory.values.hits import SearchFilter
-from memory.values.resolutions import CoreferenceResolution, ReferenceSource
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.resolutions import CoreferenceResolution, ReferenceSource
 from memory.values.vectors import SparseVector
 from storage.sqlite.record import SqliteRecord
 from tests.storage.conftest import entity, fact, memory, point_id, resource, save

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from deployments.builders.embedder import cluster_machines, place_embedder
+from deployments.builders.models.embedder import cluster_machines, place_embedder
 from deployments.config.model_settings import EmbedderArgs
 
 

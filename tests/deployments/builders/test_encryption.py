@@ -12,9 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from deployments.builders.encryption import change_encryption, check_encryption, cipher_of_file, encryption_states
-from deployments.builders.stores import make_cipher, make_session_server, make_shards, open_record, sessions_path
-from memory.ports.vectors import Collection
+from deployments.builders.storage.encryption import (
+    change_encryption,
+    check_encryption,
+    cipher_of_file,
+    encryption_states,
+)
+from deployments.builders.storage.stores import (
+    make_cipher,
+    make_session_server,
+    make_shards,
+    open_record,
+    sessions_path,
+)
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import Conflict, StoreUnavailable
 from storage.redis.server import LocalRedisServer
 from storage.shared.encryption import State
@@ -162,8 +173,8 @@ def test_a_key_file_without_a_key_is_refused_and_not_quoted(tmp_path: Path) -> N
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from deployments.builders.encryption import change_encryption
-    from deployments.builders.stores import make_cipher
+    from deployments.builders.storage.encryption import change_encryption
+    from deployments.builders.storage.stores import make_cipher
     from tests.deployments.builders.homes import settings
 
     home, old, new, left = Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3] or None, int(sys.argv[4])

@@ -12,8 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from deployments.app import build_app
-from deployments.builders import language
-from deployments.builders.language import (
+from deployments.builders.models import language
+from deployments.builders.models.language import (
     answer_with_model,
     is_on,
     make_answers,
@@ -34,17 +34,17 @@ from memory.answering.grounded import GroundedAnswerer
 from memory.coreference.context import reading_context
 from memory.extraction.extractor import ReadingExtractor
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.language import FactReader, Priority
-from memory.ports.summaries import SummaryWriter
+from memory.ports.models.language import FactReader, Priority
+from memory.ports.models.summaries import SummaryWriter
 from memory.prompting.facts import ModelFactReader
 from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now
-from memory.values.dialogue import Role, Turn
 from memory.values.errors import ModelUnavailable
-from memory.values.extractions import Extraction
 from memory.values.hits import CosineBounds
-from memory.values.readings import Context, ReadRequest
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context, ReadRequest
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from models.assets.weight_files import shipped_weight_file
 from models.batching.batched_model import BatchedModel, ModelFacts
 from models.reader.reader import PreparedMessage

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deployments.builders.bulk_embedding import end_actors_left_behind
+from deployments.builders.models.bulk_embedding import end_actors_left_behind
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 """Ray Data sets its own deprecated defaults."""

@@ -15,7 +15,7 @@ from ray.serve._private.common import DeploymentID, ReplicaID, ReplicaMetricRepo
 from ray.serve._private.deployment_info import DeploymentInfo
 
 from deployments.app import APP_NAME, build_app
-from deployments.builders.scaling import TokenBacklogPolicy
+from deployments.builders.models.scaling import TokenBacklogPolicy
 from deployments.config.model_settings import EmbedderArgs
 from deployments.config.settings import AppArgs
 from tests.deployments.builders.graph import bound_factory

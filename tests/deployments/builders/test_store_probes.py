@@ -1,4 +1,4 @@
-"""What `/health/detailed` says of the stores (`deployments.builders.store_probes`)."""
+"""What `/health/detailed` says of the stores (`deployments.builders.storage.store_probes`)."""
 
 import asyncio
 import sqlite3
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.store_probes import PatientPing, RateLimitedCounts, facts_probe, store_probes
+from deployments.builders.storage.store_probes import PatientPing, RateLimitedCounts, facts_probe, store_probes
 from memory.ports.jobs import PipelineRun, RunState
 from memory.values.errors import StoreUnavailable
 from memory.values.facts import FactStatus

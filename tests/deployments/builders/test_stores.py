@@ -1,11 +1,11 @@
-"""The stores of a process (`deployments.builders.stores`)."""
+"""The stores of a process (`deployments.builders.storage.stores`)."""
 
 import asyncio
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from deployments.builders.stores import open_short_lived
+from deployments.builders.storage.stores import open_short_lived
 from deployments.config.settings import AppArgs
 from storage.inmemory.record import InMemoryRecord
 from storage.redis.server import LocalRedisServer

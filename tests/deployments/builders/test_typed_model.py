@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.spaces import WantedModels, open_spaces, vector_model
+from deployments.builders.storage.spaces import WantedModels, open_spaces, vector_model
 from deployments.config.settings import AppArgs
 from deployments.remote.handles import Remote
 from deployments.remote.vectors import RemoteGenerations
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from models.assets.catalog import DEFAULT_MODEL
 from storage.inmemory.record import InMemoryRecord
 

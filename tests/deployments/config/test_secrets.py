@@ -17,7 +17,7 @@ from pydantic_settings import SettingsError
 from ray import cloudpickle
 
 from deployments.app import build_app
-from deployments.builders.stores import open_record, open_redis, qdrant_settings
+from deployments.builders.storage.stores import open_record, open_redis, qdrant_settings
 from deployments.config.described import describe_settings, explain, sections
 from deployments.config.secrets import SECRETS_DIR, SecretsNotHere, secret_values, variable_of
 from deployments.config.serve_file import read_serve_file

@@ -22,7 +22,7 @@ from deployments.http.app import build_http
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.bodies import NDJSON
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from tests.deployments.conftest import open_fakes
 
 EXAMPLES = int(os.environ.get("JIYI_CONTRACT_EXAMPLES", "0"))

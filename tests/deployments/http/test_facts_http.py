@@ -14,8 +14,8 @@ from deployments.builders.facts import fact_schedules, maintenance_rules, priori
 from deployments.config.settings import AppArgs
 from deployments.http.support.services import Services
 from memory.maintenance.decay import MaintenanceRules
-from memory.ports.chat_models import ChatRequest
 from memory.ports.jobs import MaintenanceKind
+from memory.ports.models.chat_models import ChatRequest
 from memory.prompting.checked_model import CheckedModel
 from memory.prompting.facts import ModelFactReader
 from memory.prompting.summaries import ModelWriter

@@ -10,7 +10,7 @@ from httpx_sse import aconnect_sse
 
 from deployments.http.support.services import Services
 from memory.values.errors import Overloaded, StoreUnavailable, Unavailable
-from memory.values.readings import FactSpan, Qualifier, ReadRequest, StatedFact
+from memory.values.understanding.readings import FactSpan, Qualifier, ReadRequest, StatedFact
 from testing.fakes.reader import read_one
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from deployments.http.support.services import Services
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import StoreUnavailable
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from deployments.builders.stores import open_short_lived
+from deployments.builders.storage.stores import open_short_lived
 from deployments.config.access_settings import LimitArgs
 from deployments.config.settings import AppArgs
 from deployments.http.identity.current import CURRENT_IDENTITY
 from deployments.http.support.services import Services
 from memory.identity.caller import Caller, Identity
-from memory.ports.coordination import RateLimiter
+from memory.ports.stores.coordination import RateLimiter
+from memory.values.access.identity import KeyScope
 from memory.values.errors import Overloaded
-from memory.values.identity import KeyScope
 from storage.inmemory.coordination import InMemoryRateLimiter
 from tests.deployments.serving import serving
 

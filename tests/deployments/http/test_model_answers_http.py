@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.builders.language import answer_with_model, open_language_model
+from deployments.builders.models.language import answer_with_model, open_language_model
 from deployments.config.language_model_settings import LanguageModelArgs
 from deployments.config.settings import AppArgs
 from deployments.http.support.services import Services

@@ -15,8 +15,8 @@ from deployments.http.support.services import Services
 from deployments.telemetry.metrics import render_metrics
 from memory.erasure.requests import PENDING
 from memory.ports.jobs import PipelineRun, RunState
+from memory.values.access.identity import KeyScope
 from memory.values.base import utc_now
-from memory.values.identity import KeyScope
 from tests.deployments.serving import serving
 
 LONG = "x" * 5_000

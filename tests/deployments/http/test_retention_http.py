@@ -9,9 +9,9 @@ import pytest
 
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
+from memory.values.access.identity import KeyScope
 from memory.values.base import utc_now
-from memory.values.changes import ItemKind
-from memory.values.identity import KeyScope
+from memory.values.governance.changes import ItemKind
 from tests.deployments.conftest import MOVED
 from tests.deployments.serving import serving
 

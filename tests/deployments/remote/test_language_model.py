@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from deployments.config.language_model_settings import EndpointArgs
 from deployments.remote.language_model import EndpointModel, FallbackModel
-from memory.ports.chat_models import (
+from memory.ports.models.chat_models import (
     LANGUAGE_MODEL,
     AnswerSchema,
     ChatModel,

@@ -19,7 +19,7 @@ from ray.serve.exceptions import (
 from deployments.remote.handles import Remote, RemoteExtractor
 from deployments.telemetry.tracing import current_span, headers_of, in_span, span_for
 from memory.values.errors import InvalidField, Overloaded, Unavailable
-from memory.values.extractions import Extraction
+from memory.values.understanding.extractions import Extraction
 from tests.deployments.remote.handles import Broadcast, Response
 
 

@@ -11,7 +11,7 @@ import pytest
 from deployments.remote.embedder import EncodeRequest, RemoteEmbedder, RemoteEncoder
 from deployments.remote.handles import Remote
 from deployments.serve.encoders import Encoders
-from memory.ports.language import Priority, TextKind
+from memory.ports.models.language import Priority, TextKind
 from memory.values.errors import InvalidField, ModelUnavailable, Unavailable
 from models.batching.queue import BatchLimits
 from models.encoder.batched_encoder import BatchedEncoder

@@ -12,8 +12,8 @@ import pytest
 from deployments.remote.handles import Remote
 from deployments.remote.vectors import RemoteGenerations, RemoteVectorIndex
 from deployments.serve.local_stores import VectorShard
-from memory.ports.generations import VectorModel
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
 from memory.values.errors import InvalidField, StoreUnavailable
 from memory.values.vectors import SparseVector
 from storage.edge.generations import EdgeGenerations

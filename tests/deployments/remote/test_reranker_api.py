@@ -8,7 +8,7 @@ from pydantic import SecretStr, ValidationError
 
 from deployments.config.knowledge_settings import RerankerApiArgs
 from deployments.remote.knowledge import ApiReranker
-from memory.ports.language import MAX_RERANKED
+from memory.ports.models.language import MAX_RERANKED
 from memory.values.errors import InvalidField, ModelUnavailable
 
 SETTINGS = RerankerApiArgs(url="https://api.example.org/v2/rerank", api_key=SecretStr("secret"), model="m")

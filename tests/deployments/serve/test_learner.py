@@ -26,8 +26,8 @@ from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
-from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.jobs import IndexOperation, RunState
+from memory.ports.stores.generations import VectorModel, VectorSpace
 from memory.prompting.checked_model import CheckedModel
 from memory.tiers.summaries import ExtractiveWriter
 from memory.values.base import utc_now

@@ -13,14 +13,14 @@ from memory.answering.answers import Answer, AnsweredBy, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.answering.grounded import GroundedAnswerer
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.chat_models import ChatModel, ChatReply, ChatRequest, ChatRole
+from memory.ports.models.chat_models import ChatModel, ChatReply, ChatRequest, ChatRole
 from memory.prompting.answers import GroundedWriter
 from memory.prompting.checked_model import CheckedModel
-from memory.values.dialogue import Role
-from memory.values.extractions import Extraction
 from memory.values.facts import Standing, Validity
 from memory.values.hits import CosineBounds, Hit, HitKind
-from memory.values.readings import Intent
+from memory.values.understanding.dialogue import Role
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Intent
 from testing.fakes.chat_model import FakeChatModel
 
 NOW = datetime(2026, 6, 1, 9, 0, tzinfo=UTC)

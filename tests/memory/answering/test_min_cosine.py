@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 from typing_extensions import override
 
-from deployments.builders.live_model import LiveAnswerer
+from deployments.builders.models.live_model import LiveAnswerer
 from memory.answering.answers import Answerer, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.indexing.generations import PerSpace
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.generations import VectorSpace, VectorSpaces
+from memory.ports.stores.generations import VectorSpace, VectorSpaces
 from memory.values.errors import StoreUnavailable
 from memory.values.hits import CosineBounds, Hit, HitKind
 from storage.inmemory.vectors import InMemoryVectors

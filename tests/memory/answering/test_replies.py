@@ -8,13 +8,13 @@ from memory.answering.answers import Answer, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
-from memory.values.dialogue import Role, Turn
-from memory.values.extractions import Extraction, RememberIntent
 from memory.values.hits import CosineBounds, Hit, HitKind
-from memory.values.mentions import Mention
-from memory.values.readings import FactSpan, Intent, StatedFact
-from memory.values.resolutions import Alternative, Clarification, ReferenceSource
 from memory.values.text import to_simplified
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.extractions import Extraction, RememberIntent
+from memory.values.understanding.mentions import Mention
+from memory.values.understanding.readings import FactSpan, Intent, StatedFact
+from memory.values.understanding.resolutions import Alternative, Clarification, ReferenceSource
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.9, other=0.9))

@@ -6,9 +6,9 @@ from memory.answering.forgetting import forget_reply
 from memory.chat.messages import ChatMessage
 from memory.extraction.extractor import ReadingExtractor
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
-from memory.values.changes import Change, ChangeActor, ChangeKind
 from memory.values.errors import ModelUnavailable, Unavailable
-from memory.values.forgetting import ForgetOutcome, ForgetReport
+from memory.values.governance.changes import Change, ChangeActor, ChangeKind
+from memory.values.governance.forgetting import ForgetOutcome, ForgetReport
 from testing.fakes.reader import FakeReader, stated
 from tests.memory.conftest import World
 

@@ -5,12 +5,12 @@ import pytest
 from memory.chat.entity_memory import ChatContext, EntityMemoryService
 from memory.chat.prompt_context import MAX_CONTEXT, MAX_MEMORY_IN_PROMPT, memory_lines
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.answer_reading import AnswerReader
+from memory.ports.models.answer_reading import AnswerReader
 from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.validity import ValidityRetriever
-from memory.values.dialogue import Role
 from memory.values.errors import ModelUnavailable
 from memory.values.hits import Hit, HitKind
+from memory.values.understanding.dialogue import Role
 from testing.fakes.answer_reader import FakeAnswerReader
 from testing.fakes.reader import stated
 from tests.memory.conftest import NOW, World

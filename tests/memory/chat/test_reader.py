@@ -7,11 +7,11 @@ import pytest
 from memory.chat.messages import ChatMessage
 from memory.entities.editor import EntityEditor
 from memory.entities.statuses import set_status
-from memory.ports.record import UnitOfWork
-from memory.values.changes import ChangeActor, ChangeKind
-from memory.values.dialogue import Role, Turn
+from memory.ports.stores.record import UnitOfWork
+from memory.values.governance.changes import ChangeActor, ChangeKind
 from memory.values.ids import entity_id
-from memory.values.resolutions import ReferenceSource
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.resolutions import ReferenceSource
 from tests.memory.conftest import NOW, World
 
 

@@ -14,7 +14,7 @@ from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
 from memory.coreference.resolver import ReadingResolver
 from memory.extraction.extractor import ReadingExtractor
-from memory.ports.record import UnitOfWork
+from memory.ports.stores.record import UnitOfWork
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord
 from testing.fakes.reader import FakeReader

@@ -8,11 +8,11 @@ from structlog.testing import capture_logs
 from typing_extensions import override
 
 from memory.extraction.extractor import ReadingExtractor
-from memory.ports.language import Reader
+from memory.ports.models.language import Reader
 from memory.values.errors import ModelUnavailable, Overloaded, StoreBusy, StoreUnavailable, Unavailable
-from memory.values.extractions import Extraction
-from memory.values.readings import Context
-from memory.values.resolutions import ReferenceSource
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
+from memory.values.understanding.resolutions import ReferenceSource
 from testing.fakes.reader import FakeReader
 from tests.memory.conftest import World
 

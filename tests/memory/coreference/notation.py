@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 from memory.coreference.context import context_turns, reading_context
 from memory.coreference.resolver import ReadingResolver
-from memory.values.dialogue import HistoryEntry, Role, Turn
 from memory.values.entities import Entity
-from memory.values.extractions import Extraction
 from memory.values.ids import entity_id
-from memory.values.mentions import EntitySubtype, Mention
-from memory.values.readings import Action, ContextSpan, Intent, Replacement, Rewrite
-from memory.values.resolutions import CoreferenceResult, ResolutionRequest
 from memory.values.text import normalise
+from memory.values.understanding.dialogue import HistoryEntry, Role, Turn
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype, Mention
+from memory.values.understanding.readings import Action, ContextSpan, Intent, Replacement, Rewrite
+from memory.values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from storage.shared.session_state import history_entries
 from testing.fakes.reader import names_in
 

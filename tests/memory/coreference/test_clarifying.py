@@ -3,7 +3,7 @@
 import pytest
 
 from memory.coreference.resolver import ReadingResolver
-from memory.values.readings import Action
+from memory.values.understanding.readings import Action
 from tests.memory.coreference.notation import read, request, resolve
 
 

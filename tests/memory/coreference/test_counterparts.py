@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from memory.coreference.corrections import find_choice
 from memory.coreference.counterparts import counterpart
 from memory.coreference.resolver import ReadingResolver
-from memory.values.dialogue import HistoryEntry
-from memory.values.extractions import Extraction
-from memory.values.resolutions import CoreferenceResult
+from memory.values.understanding.dialogue import HistoryEntry
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.resolutions import CoreferenceResult
 from tests.memory.coreference.notation import mentions_in, remembered, request
 from tests.memory.coreference.notation import resolve as resolve_marked
 

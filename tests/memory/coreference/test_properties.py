@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from memory.coreference.resolver import ReadingResolver
 from memory.coreference.time_windows import find_window
-from memory.values.dialogue import HistoryEntry
 from memory.values.entities import Entity
-from memory.values.extractions import Extraction
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action, ContextSpan, Intent, Replacement, Rewrite
-from memory.values.resolutions import CoreferenceResult
 from memory.values.text import fold_lower
+from memory.values.understanding.dialogue import HistoryEntry
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, ContextSpan, Intent, Replacement, Rewrite
+from memory.values.understanding.resolutions import CoreferenceResult
 from tests.memory.coreference.notation import NOW, entity, mentions_in, remembered, request
 
 _WORDS = (

@@ -4,13 +4,13 @@ import pytest
 
 from memory.coreference.reasons import reason
 from memory.coreference.resolver import ReadingResolver
-from memory.values.dialogue import Role
 from memory.values.entities import EntityStatus
 from memory.values.errors import InvalidField
-from memory.values.extractions import Extraction
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action, Replacement, Rewrite
-from memory.values.resolutions import ReferenceSource
+from memory.values.understanding.dialogue import Role
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Replacement, Rewrite
+from memory.values.understanding.resolutions import ReferenceSource
 from tests.memory.coreference.notation import entity, read, request, resolve
 
 

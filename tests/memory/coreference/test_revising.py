@@ -6,11 +6,11 @@ import pytest
 
 from memory.coreference.corrections import find_choice
 from memory.coreference.resolver import ReadingResolver
-from memory.values.dialogue import HistoryEntry
-from memory.values.extractions import Extraction
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Intent
-from memory.values.resolutions import CoreferenceResult
+from memory.values.understanding.dialogue import HistoryEntry
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Intent
+from memory.values.understanding.resolutions import CoreferenceResult
 from tests.memory.coreference.notation import entity, mentions_in, remembered, request, resolve
 
 _SAID = "我們買了 HCI-500。我在看 AI-Box"

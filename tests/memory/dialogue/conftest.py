@@ -10,9 +10,9 @@ from memory.dialogue.graph import DialogueGraph, DialogueResult
 from memory.dialogue.memory_system import MemorySystem
 from memory.dialogue.personas import PersonaMemory
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.chat_models import ChatModel, ChatRequest
 from memory.ports.jobs import MaintenanceService
-from memory.ports.language import FloatMatrix, TextKind
+from memory.ports.models.chat_models import ChatModel, ChatRequest
+from memory.ports.models.language import FloatMatrix, TextKind
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.hits import CosineBounds
 from memory.values.personas import PersonaProfile

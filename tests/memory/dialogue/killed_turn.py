@@ -22,9 +22,9 @@ from memory.dialogue.memory_system import ConversationTurn, MemorySystem
 from memory.dialogue.personas import PersonaMemory
 from memory.extraction.extractor import ReadingExtractor
 from memory.governance.accesses import AccessTally
-from memory.ports.chat_models import ChatRequest
+from memory.ports.models.chat_models import ChatRequest
 from memory.ports.services import LearningService, LearnReport, Retriever
-from memory.values.forgetting import ForgetReport, ForgetRequest
+from memory.values.governance.forgetting import ForgetReport, ForgetRequest
 from memory.values.hits import SearchRequest, SearchResult
 from memory.values.items import ItemCollection
 from storage.inmemory.sessions import InMemorySessions

@@ -12,8 +12,8 @@ from memory.dialogue.service import AIService
 from memory.dialogue.state import DialogueState, Route
 from memory.dialogue.tools import DialogueTool, ToolUser, memory_tool
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
-from memory.ports.chat_models import ChatReply, ChatRole, ToolCall, ToolDefinition
 from memory.ports.jobs import MaintenanceKind
+from memory.ports.models.chat_models import ChatReply, ChatRole, ToolCall, ToolDefinition
 from memory.tiers.summaries import ExtractiveWriter
 from memory.values.errors import NotFound
 from storage.inmemory.coordination import InMemoryLocks

@@ -11,7 +11,7 @@ from memory.dialogue.prompt import DIALOGUE_PROMPT_TEMPLATE
 from memory.dialogue.service import AIService
 from memory.dialogue.state import DialogueState, Route
 from memory.dialogue.styles import STYLES
-from memory.ports.chat_models import ChatRole
+from memory.ports.models.chat_models import ChatRole
 from memory.values.errors import InvalidField, StoreUnavailable
 from tests.memory.dialogue.conftest import Dialogue, replying, system_prompt
 

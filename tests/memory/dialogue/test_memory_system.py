@@ -8,7 +8,7 @@ import pytest
 from memory.dialogue.memory_system import CONTEXT_MEMORIES, diversified, enhanced_query
 from memory.language.written import Language
 from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
-from memory.values.readings import Intent
+from memory.values.understanding.readings import Intent
 from tests.memory.conftest import NOW
 from tests.memory.dialogue.conftest import Dialogue
 

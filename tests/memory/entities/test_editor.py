@@ -17,9 +17,9 @@ from memory.indexing.generations import OneSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import Entity, EntityRelation, EntityStatus
 from memory.values.errors import BadRequest, Conflict, InvalidField, NotFound
+from memory.values.governance.changes import ChangeActor, ChangeKind
 from memory.values.records import Memory, Resource
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.record import InMemoryRecord

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from memory.entities.entity_storage import EntityStorage
-from memory.values.dialogue import Role, SessionContext, Turn
 from memory.values.entities import Entity, EntityRelation
 from memory.values.errors import InvalidField, StoreUnavailable
 from memory.values.ids import entity_id
-from memory.values.resolutions import CoreferenceResolution, ReferenceSource
 from memory.values.text import normalise
+from memory.values.understanding.dialogue import Role, SessionContext, Turn
+from memory.values.understanding.resolutions import CoreferenceResolution, ReferenceSource
 from storage.inmemory.sessions import InMemorySessions
 from tests.memory.conftest import World
 

@@ -5,7 +5,7 @@ from memory.entities.lookup import find_by_name
 from memory.entities.seeding import names_seed, preload, system_entities
 from memory.entities.undo import undo
 from memory.values.entities import Entity
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 from tests.memory.conftest import NOW, World
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entities.undo import revert_fields, undo
-from memory.values.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from memory.values.entities import Entity, EntityRelation, EntityStatus
 from memory.values.errors import Conflict, NotFound
+from memory.values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from memory.values.ids import entity_id
 from memory.values.text import normalise
 from storage.inmemory.record import InMemoryRecord

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from memory.learning.learned_turns import LearnedTurn
 from memory.learning.learner import learn_from
 from memory.portability.exporting import export_user
-from memory.ports.record import SystemOfRecord
-from memory.values.dialogue import Role
-from memory.values.extractions import Extraction
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.ids import entity_id
-from memory.values.mentions import Mention
 from memory.values.records import Resource
+from memory.values.understanding.dialogue import Role
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import Mention
 from storage.inmemory.sessions import InMemorySessions
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

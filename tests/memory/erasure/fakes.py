@@ -11,12 +11,12 @@ from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
 from memory.erasure.tombstones import TombstoneFile
 from memory.ports.erasures import ReplicaMemory
-from memory.ports.generations import VectorModel
-from memory.ports.vectors import Collection, IndexPoint
-from memory.values.dialogue import Role, Turn
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.errors import StoreUnavailable, Unavailable
 from memory.values.ids import derive_id
 from memory.values.records import Resource
+from memory.values.understanding.dialogue import Role, Turn
 from memory.values.vectors import SparseVector
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.sessions import InMemorySessions

@@ -15,12 +15,18 @@ from memory.erasure.requests import Digests
 from memory.erasure.service import Erasing
 from memory.erasure.tombstones import TombstoneFile
 from memory.indexing.record_pages import project_items
-from memory.ports.vectors import Collection
-from memory.values.changes import ChangeKind
-from memory.values.decisions import ANONYMISED_TEXT, ANONYMISED_VALUE, Decision, DecisionRecord, DecisionRequest
-from memory.values.erasures import ErasureState
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import Conflict, NotFound, VersionConflict
 from memory.values.facts import Fact, FactStatus
+from memory.values.governance.changes import ChangeKind
+from memory.values.governance.decisions import (
+    ANONYMISED_TEXT,
+    ANONYMISED_VALUE,
+    Decision,
+    DecisionRecord,
+    DecisionRequest,
+)
+from memory.values.governance.erasures import ErasureState
 from memory.values.ids import derive_id, entity_id, memory_id
 from tests.memory.erasure.conversations import NOON, Said, everything, learn
 from tests.memory.erasure.fakes import Stores

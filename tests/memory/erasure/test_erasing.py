@@ -13,8 +13,8 @@ from memory.erasure.guard import ErasureGuard
 from memory.erasure.requests import PENDING, RequestLog
 from memory.erasure.tombstones import TombstoneFile
 from memory.ports.jobs import PipelineRun, RunState
-from memory.values.erasures import WHOLE_USER, ErasureKind, ErasureScope, ErasureState
 from memory.values.errors import Conflict, NotFound
+from memory.values.governance.erasures import WHOLE_USER, ErasureKind, ErasureScope, ErasureState
 from tests.memory.erasure.fakes import NOTHING, NOW, Stores
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memory.values.decisions import ANONYMISED_TEXT
-from memory.values.erasures import ErasureKind, ErasureScope
+from memory.values.governance.decisions import ANONYMISED_TEXT
+from memory.values.governance.erasures import ErasureKind, ErasureScope
 from memory.values.ids import entity_id, memory_id
 from memory.values.items import ItemCollection, StoredItem
 from tests.memory.erasure.conversations import NOON, Said, learn

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from memory.erasure.tombstones import TombstoneFile
 from memory.ports.jobs import PipelineRun, RunState
-from memory.ports.vectors import Collection, IndexPoint
-from memory.values.dialogue import Role, Turn
-from memory.values.erasures import Erasure, ErasureKind, ErasureScope, ErasureState
+from memory.ports.stores.vectors import Collection, IndexPoint
+from memory.values.governance.erasures import Erasure, ErasureKind, ErasureScope, ErasureState
 from memory.values.ids import entity_id, memory_id
+from memory.values.understanding.dialogue import Role, Turn
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.erasure.conversations import NOON, Said, everything, learn
 from tests.memory.erasure.fakes import MODEL, OLD_MODEL, Stores

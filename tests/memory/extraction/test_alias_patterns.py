@@ -4,7 +4,7 @@ import pytest
 
 from memory.extraction.alias_patterns import AliasClaim, find_aliases
 from memory.extraction.comparable_text import ComparableText
-from memory.values.mentions import EntitySubtype, Mention
+from memory.values.understanding.mentions import EntitySubtype, Mention
 
 NAMES = {
     "宏康 HCI": EntitySubtype.ORGANISATION,

@@ -8,11 +8,20 @@ from typing_extensions import override
 
 from memory.extraction.extractor import ReadingExtractor
 from memory.extraction.seeds import SEEDS, Seed
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable, Overloaded
-from memory.values.extractions import Extraction
-from memory.values.mentions import EntitySubtype, Mention, MentionLevel, TaggedSpan
-from memory.values.readings import Action, Context, FactSpan, Intent, Reading, ReadRequest, Rewrite, StatedFact
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import EntitySubtype, Mention, MentionLevel, TaggedSpan
+from memory.values.understanding.readings import (
+    Action,
+    Context,
+    FactSpan,
+    Intent,
+    Reading,
+    ReadRequest,
+    Rewrite,
+    StatedFact,
+)
 from testing.fakes.reader import FakeReader
 
 PERSON, ORGANISATION, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE

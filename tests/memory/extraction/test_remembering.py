@@ -4,9 +4,9 @@ import pytest
 
 from memory.extraction.remembering import find_remember_intents
 from memory.language.sentences import Sentences
-from memory.values.extractions import RememberIntent
-from memory.values.readings import Intent
 from memory.values.text import fold
+from memory.values.understanding.extractions import RememberIntent
+from memory.values.understanding.readings import Intent
 
 REQUESTS = [
     ("幫我記住，我的車位是 B2-17", "我的車位是 B2-17"),

@@ -10,7 +10,7 @@ from memory.facts.periods import Period, facts_at, period_of
 from memory.facts.statements import Statement
 from memory.values.facts import Ending, Fact, FactStatus
 from memory.values.predicates import CategoryName
-from memory.values.readings import Qualifier
+from memory.values.understanding.readings import Qualifier
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from memory.governance import accesses
 from memory.governance.accesses import AccessTally
-from memory.values.changes import Held, ItemKind
 from memory.values.entities import Entity
 from memory.values.errors import StoreUnavailable
 from memory.values.facts import Fact
+from memory.values.governance.changes import Held, ItemKind
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.typed_memories.harness import NOW
 

@@ -4,8 +4,8 @@ import pytest
 
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
-from memory.values.changes import ChangeKind
 from memory.values.facts import FactStatus
+from memory.values.governance.changes import ChangeKind
 from tests.memory.diary import Diary
 
 CODES = [

@@ -14,16 +14,16 @@ from memory.governance.accesses import AccessTally
 from memory.governance.editing import MemoryEdit, edit_memory
 from memory.governance.policies import PolicySource, effective_policy, preview_policy, set_policy
 from memory.governance.timeline import Timeline, read_memory, read_timeline
-from memory.ports.record import SystemOfRecord
-from memory.values.changes import ChangeKind, ItemKind
-from memory.values.decisions import anonymised_memory
+from memory.ports.stores.record import SystemOfRecord
+from memory.values.access.identity import app_owner, stored_user
 from memory.values.entities import Entity
 from memory.values.errors import Conflict, InvalidField, NotFound, VersionConflict
 from memory.values.facts import Fact, FactStatus
-from memory.values.identity import app_owner, stored_user
+from memory.values.governance.changes import ChangeKind, ItemKind
+from memory.values.governance.decisions import anonymised_memory
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.ids import entity_id
 from memory.values.records import Memory, MemoryKind
-from memory.values.retention import RetentionPolicy
 from memory.values.text import normalise
 from storage.inmemory.record import InMemoryRecord
 

@@ -13,9 +13,9 @@ from memory.governance.review import ReviewRules, Verdict, review_user
 from memory.governance.review_job import LOCK, PIPELINE, ReviewJob
 from memory.jobs.cron import Schedule
 from memory.ports.jobs import PipelineRun, RunState
-from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import Entity, EntityStatus
 from memory.values.errors import Conflict, StoreUnavailable
+from memory.values.governance.changes import ChangeActor, ChangeKind
 from memory.values.ids import entity_id
 from memory.values.text import normalise
 from memory.values.typed_memories import MemoryStatus

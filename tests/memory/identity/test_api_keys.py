@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memory.identity.api_keys import ApiKeys, IssuedKey
+from memory.values.access.identity import ApiKey, KeyScope
 from memory.values.errors import Conflict, InvalidField, NotFound, StoreUnavailable, Unauthenticated
-from memory.values.identity import ApiKey, KeyScope
 from storage.inmemory.keys import InMemoryKeys
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from memory.identity.caller import ANONYMOUS, Caller, Claim, Identity
+from memory.values.access.identity import DEFAULT_APP, KeyScope, shown_user, stored_user
 from memory.values.base import UserId
 from memory.values.errors import Forbidden
-from memory.values.identity import DEFAULT_APP, KeyScope, shown_user, stored_user
 
 apps = st.sampled_from([DEFAULT_APP, "shop", "desk", "sho", "p"]) | st.from_regex(
     r"[a-z0-9][a-z0-9._-]{0,31}", fullmatch=True

@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 
 from memory.indexing.record_pages import walk_selected
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
-from memory.ports.language import Encoder, Priority, TextKind
-from memory.ports.record import SystemOfRecord
+from memory.ports.models.language import Encoder, Priority, TextKind
+from memory.ports.stores.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel
+from memory.ports.stores.record import SystemOfRecord
 
 
 class WalkingEmbedder(BulkEmbedder):

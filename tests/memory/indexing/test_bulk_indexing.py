@@ -16,9 +16,16 @@ from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
 from memory.learning.worker import LearningWorker
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace, VectorSpaces
 from memory.ports.jobs import PipelineRun, RunState
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import (
+    BulkEmbedder,
+    EmbeddedItem,
+    Selection,
+    VectorModel,
+    VectorSpace,
+    VectorSpaces,
+)
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import Unavailable
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks

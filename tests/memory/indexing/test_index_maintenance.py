@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from memory.indexing.maintenance import LOCK, BackgroundMaintenance
-from memory.ports.coordination import Locks
 from memory.ports.jobs import IndexOperation, IndexRun, RunState
-from memory.ports.vectors import Collection
+from memory.ports.stores.coordination import Locks
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import Conflict, StoreUnavailable
 from storage.inmemory.coordination import InMemoryLocks
 from tests.memory.index_bench import Bench

@@ -8,7 +8,7 @@ import pytest
 
 from memory.indexing.indexer import requeue_lost
 from memory.learning.worker import LearningWorker
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import StoreUnavailable
 from tests.memory.index_bench import Bench
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.indexing.projection import has_same_vector, project_entity, project_memory
-from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
+from memory.ports.stores.vectors import PAYLOAD_FIELDS, Collection, IndexQuery
 from memory.values.base import Scalar
 from memory.values.entities import Entity, EntityStatus
 from memory.values.facts import FactStatus

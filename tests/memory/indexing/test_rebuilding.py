@@ -11,10 +11,10 @@ import pytest
 from memory.indexing.bulk_passes import ATTEMPTS
 from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.verification import IndexVerifier
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
 from memory.ports.jobs import IndexOperation, IndexReport, RunState
-from memory.ports.language import TextKind
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.models.language import TextKind
+from memory.ports.stores.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.errors import StoreUnavailable, Unavailable
 from models.encoder.batched_encoder import BatchedEncoder
 from storage.inmemory.coordination import InMemoryLocks

@@ -3,8 +3,8 @@
 import pytest
 
 from memory.indexing.record_pages import Position, walk_selected
-from memory.ports.generations import Selection
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import Selection
+from memory.ports.stores.vectors import Collection
 from tests.memory.index_bench import Bench
 
 

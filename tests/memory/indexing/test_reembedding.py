@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deployments.builders.live_model import LiveRetriever
+from deployments.builders.models.live_model import LiveRetriever
 from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import PerSpace, Phase, RecordedSpaces, latest_run, phase_of, source_of
 from memory.indexing.indexer import Indexer
@@ -20,11 +20,11 @@ from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
 from memory.ports.jobs import PipelineRun, RunState
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.ports.services import Retriever
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import BulkEmbedder, EmbeddedItem, Selection, VectorModel, VectorSpace
+from memory.ports.stores.vectors import Collection
 from memory.retrieval.retriever import HybridRetriever
 from memory.values.base import utc_now
 from memory.values.errors import Conflict, InvalidField, StoreUnavailable

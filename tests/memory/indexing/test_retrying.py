@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from memory.indexing.retrying import MAX_RETRIES, TEXTS_A_CALL, TIMEOUT_S, RetriedEncoder
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.ports.models.language import FloatMatrix, Priority, TextKind
 from memory.values.errors import EmbeddingFailed, InvalidField, ModelUnavailable, Overloaded
 from testing.fakes.encoder import FakeEncoder
 

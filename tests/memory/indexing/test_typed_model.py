@@ -13,9 +13,9 @@ from memory.indexing.reembedding import Reembedding
 from memory.indexing.verification import IndexVerifier
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learner import Learner
-from memory.ports.generations import VectorModel, VectorSpace
 from memory.ports.jobs import PipelineRun, RunState
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import VectorModel, VectorSpace
+from memory.ports.stores.vectors import Collection
 from memory.values.records import Resource
 from memory.values.typed_memories import NewTypedMemory
 from storage.inmemory.coordination import InMemoryLocks

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.vectors import Collection, IndexPoint
+from memory.ports.stores.vectors import Collection, IndexPoint
 from memory.values.facts import FactStatus
 from memory.values.vectors import SparseVector
 from storage.inmemory.vectors import InMemoryVectors

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from memory.items import meaning
 from memory.items.store import ItemStore
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
 from memory.values.errors import InvalidField, ModelUnavailable
 from memory.values.items import (
     GetItem,

@@ -19,9 +19,10 @@ from memory.knowledge.similarity import EncodedSimilarity
 from memory.knowledge.sources import NewDocument, Sources
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.jobs import PipelineRun
-from memory.ports.language import Encoder, FloatMatrix, Priority, Reranker, TextKind
-from memory.ports.vectors import Collection
-from memory.values.corpora import (
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, Reranker, TextKind
+from memory.ports.stores.vectors import Collection
+from memory.values.access.identity import app_owner
+from memory.values.documents.corpora import (
     Corpus,
     CorpusConfig,
     Knowledge,
@@ -31,7 +32,6 @@ from memory.values.corpora import (
     SearchConfig,
     SourceVersion,
 )
-from memory.values.identity import app_owner
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.document_parser import FakeParser

@@ -8,11 +8,11 @@ from typing_extensions import override
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.beside_memory import CorpusRetriever
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.corpora import IngestionService
 from memory.ports.services import Retriever
-from memory.values.corpora import Corpus, SourceVersion
+from memory.ports.stores.corpora import IngestionService
+from memory.values.access.identity import stored_user
+from memory.values.documents.corpora import Corpus, SourceVersion
 from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
-from memory.values.identity import stored_user
 from tests.memory.knowledge.library import APP, Library
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

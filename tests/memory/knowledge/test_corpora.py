@@ -3,7 +3,7 @@
 import pytest
 
 from memory.knowledge.corpora import CorpusChange
-from memory.values.corpora import CorpusConfig, Reranking, SearchMode
+from memory.values.documents.corpora import CorpusConfig, Reranking, SearchMode
 from memory.values.errors import (
     Conflict,
     CorpusNotFound,

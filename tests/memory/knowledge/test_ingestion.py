@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from memory.knowledge.corpora import CorpusChange
 from memory.knowledge.sources import NewDocument
 from memory.ports.jobs import PipelineRun, RunState
-from memory.ports.language import Priority
-from memory.ports.vectors import PAYLOAD_FIELDS, Collection
-from memory.values.corpora import CorpusConfig, SourceState
+from memory.ports.models.language import Priority
+from memory.ports.stores.vectors import PAYLOAD_FIELDS, Collection
+from memory.values.documents.corpora import CorpusConfig, SourceState
 from memory.values.errors import Conflict, InvalidMetadata, KnowledgeNotFound, ModelUnavailable
 from tests.memory.knowledge.library import APP, HEARTBEAT, OWNER, Library, do_nothing
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.language import Priority, Reranker
+from memory.ports.models.language import Priority, Reranker
 from memory.retrieval.fusion import reciprocal_ranks
-from memory.values.corpora import Corpus, KnowledgeResult, Reranking, SearchConfig, SearchMode
+from memory.values.documents.corpora import Corpus, KnowledgeResult, Reranking, SearchConfig, SearchMode
 from memory.values.errors import (
     CorpusNotFound,
     EmbeddingFailed,

@@ -7,7 +7,7 @@ from memory.language.wording import fact_sentence, language_of, statements_of
 from memory.language.written import Language
 from memory.values.facts import Fact
 from memory.values.predicates import OTHER, PREDICATES
-from memory.values.readings import Qualifier
+from memory.values.understanding.readings import Qualifier
 from tests.memory.tiers.facts import NOW, fact
 
 HANT, HANS, EN = Language.TRADITIONAL_CHINESE, Language.SIMPLIFIED_CHINESE, Language.ENGLISH

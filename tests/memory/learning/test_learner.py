@@ -13,18 +13,18 @@ from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.learned_turns import LearnedTurn
 from memory.learning.learner import Learner
-from memory.ports.language import FactReader, FactRequest
-from memory.ports.vectors import Collection
-from memory.values.dialogue import Role
+from memory.ports.models.language import FactReader, FactRequest
+from memory.ports.stores.vectors import Collection
 from memory.values.entities import EntitySource
-from memory.values.erasures import ErasureKind
 from memory.values.errors import StoreUnavailable
-from memory.values.extractions import Extraction
-from memory.values.forgetting import ForgetRequest
+from memory.values.governance.erasures import ErasureKind
+from memory.values.governance.forgetting import ForgetRequest
 from memory.values.ids import entity_id, memory_id
-from memory.values.mentions import Mention
-from memory.values.readings import FactSpan, Intent, StatedFact
 from memory.values.records import MemoryKind, Resource, ResourceKind
+from memory.values.understanding.dialogue import Role
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import Mention
+from memory.values.understanding.readings import FactSpan, Intent, StatedFact
 from testing.fakes.reader import FakeReader, stated
 from tests.memory.conftest import NOW, World
 

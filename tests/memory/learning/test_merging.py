@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory.learning.learned_turns import first_mention, mention_again
 from memory.values.entities import EntityStatus
-from memory.values.mentions import KNOWN_NAME, Mention, MentionLevel
+from memory.values.understanding.mentions import KNOWN_NAME, Mention, MentionLevel
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 mentions = st.builds(

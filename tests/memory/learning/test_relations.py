@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.relations.strength import HALF_LIFE, MAX_CONFIDENCE, add_observation, current_strength, saturated_strength
-from memory.values.dialogue import Role
 from memory.values.entities import EntityRelation
 from memory.values.ids import entity_id
 from memory.values.records import Resource
+from memory.values.understanding.dialogue import Role
 from tests.memory.conftest import NOW, World
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -12,11 +12,11 @@ from typing_extensions import override
 from memory.extraction.extractor import ReadingExtractor
 from memory.learning.learner import LEARN_BATCH
 from memory.learning.worker import LearningWorker
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import JiyiError, Overloaded, StoreUnavailable, Unavailable
-from memory.values.extractions import Extraction
-from memory.values.readings import Context
 from memory.values.records import Resource
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.readings import Context
 from testing.fakes.reader import FakeReader
 from tests.memory.conftest import NOW, World
 

@@ -18,15 +18,15 @@ from memory.maintenance.fact_jobs import LOCK, PIPELINES, FactJobs, FactMaintena
 from memory.maintenance.merging import SimilarFacts
 from memory.maintenance.reports import COUNTED, MaintenanceReport
 from memory.ports.jobs import MaintenanceKind, PipelineRun, RunState
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.record import UnitOfWork
-from memory.ports.vectors import Collection
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.stores.record import UnitOfWork
+from memory.ports.stores.vectors import Collection
 from memory.tiers.summaries import ExtractiveWriter
 from memory.typed_memories.bands import BandQuality, SimilarityBand, SimilarityBands
 from memory.values.errors import Conflict, ModelUnavailable, StoreUnavailable
 from memory.values.facts import CategoryAccess, Fact, FactStatus
-from memory.values.readings import Qualifier
 from memory.values.records import Resource
+from memory.values.understanding.readings import Qualifier
 from storage.inmemory.coordination import InMemoryLocks
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.tiers.facts import NOW, days_ago, fact

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from memory.ports.chat_models import ChatReply, ChatRequest
-from memory.ports.language import FactRequest
+from memory.ports.models.chat_models import ChatReply, ChatRequest
+from memory.ports.models.language import FactRequest
 from memory.prompting.checked_model import CheckedModel, estimate_tokens
 from memory.prompting.facts import CONFIDENCE, PROMPT, ModelFactReader
-from memory.values.dialogue import Role, Turn
 from memory.values.errors import ModelUnavailable
 from memory.values.predicates import PREDICATES
-from memory.values.readings import FactSpan, Qualifier, StatedFact
+from memory.values.understanding.dialogue import Role, Turn
+from memory.values.understanding.readings import FactSpan, Qualifier, StatedFact
 from testing.fakes.chat_model import FakeChatModel
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -7,12 +7,12 @@ import pytest
 
 from memory.knowledge.graph.entities import PatternEntities
 from memory.knowledge.graph.relations import Cooccurrence
-from memory.ports.chat_models import LANGUAGE_MODEL
+from memory.ports.models.chat_models import LANGUAGE_MODEL
 from memory.prompting.checked_model import CheckedModel
 from memory.prompting.graphs import TASK_NAMES, TASK_RELATIONS, ModelEntities, ModelRelations
+from memory.values.documents.graphs import Finder
 from memory.values.errors import ModelUnavailable
-from memory.values.graphs import Finder
-from memory.values.mentions import EntitySubtype, Mention
+from memory.values.understanding.mentions import EntitySubtype, Mention
 from testing.fakes.chat_model import FakeChatModel
 
 TEXT = "張忠謀創辦了台積電。Morris Chang founded TSMC; TSMC is in Hsinchu."

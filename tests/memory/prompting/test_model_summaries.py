@@ -6,7 +6,7 @@ import pytest
 
 from memory.extraction.extractor import ReadingExtractor
 from memory.language.written import Language
-from memory.ports.summaries import SourceSentence, SummaryRequest
+from memory.ports.models.summaries import SourceSentence, SummaryRequest
 from memory.prompting.checked_model import CheckedModel
 from memory.prompting.summaries import ModelWriter
 from memory.values.errors import ModelUnavailable

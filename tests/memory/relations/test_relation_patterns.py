@@ -4,7 +4,7 @@ import pytest
 
 from memory.relations.patterns import RelationClaim, find_relations
 from memory.values.ids import entity_id
-from memory.values.mentions import Mention
+from memory.values.understanding.mentions import Mention
 from testing.fakes.reader import names_in
 
 

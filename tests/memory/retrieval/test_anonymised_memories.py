@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from memory.language.keywords import KeywordAnalyzer
 from memory.retrieval.legs import matches_filter, overlap_leg
-from memory.values.decisions import anonymised_memory
+from memory.values.governance.decisions import anonymised_memory
 from memory.values.hits import SearchFilter, SearchRequest
 from memory.values.records import Memory
 

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.answer_reading import AnswerReader
+from memory.ports.models.answer_reading import AnswerReader
 from memory.ports.services import Retriever
 from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.validity import ValidityRetriever
-from memory.values.dialogue import Role
 from memory.values.errors import ModelUnavailable, Overloaded
 from memory.values.evidence import MAX_ANSWER_LINES, AnswerRecipe
 from memory.values.hits import HitKind, SearchRequest, SearchResult
+from memory.values.understanding.dialogue import Role
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.conftest import NOW, World
 from tests.memory.diary import Diary

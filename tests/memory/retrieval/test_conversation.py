@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from memory.retrieval.conversation import diversify, neighbour_scores, with_named_speaker
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, boosted_score
-from memory.values.dialogue import Role
 from memory.values.hits import Hit, HitKind
 from memory.values.records import Memory
+from memory.values.understanding.dialogue import Role
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 PART = st.floats(0, 1)

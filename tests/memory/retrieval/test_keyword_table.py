@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery
 from storage.edge.vectors import EdgeVectors
 
 ANALYZER = KeywordAnalyzer()

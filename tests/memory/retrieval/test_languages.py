@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
+from memory.ports.stores.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
 from memory.retrieval.legs import LanguageGap, search_across_languages
 from memory.values.hits import SearchFilter
 from memory.values.vectors import LanguageGroup, SparseVector

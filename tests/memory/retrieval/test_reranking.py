@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from memory.ports.language import MAX_RERANKED, Priority, Reranker
+from memory.ports.models.language import MAX_RERANKED, Priority, Reranker
 from memory.ports.services import Retriever
 from memory.retrieval.reranking import RerankingRetriever, RerankRecipe
 from memory.values.errors import JiyiError, ModelUnavailable, Overloaded

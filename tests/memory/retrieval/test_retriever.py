@@ -8,8 +8,8 @@ import pytest
 
 from memory.indexing.indexer import requeue_lost
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.generations import VectorSpace
-from memory.ports.vectors import Collection, IndexQuery, ScoredPoint
+from memory.ports.stores.generations import VectorSpace
+from memory.ports.stores.vectors import Collection, IndexQuery, ScoredPoint
 from memory.retrieval import legs
 from memory.retrieval.fusion import CONVERSATION, ENTITY_MEMORY, boosted_score, fused_score
 from memory.retrieval.retriever import HybridRetriever

@@ -6,7 +6,7 @@ import pytest
 
 from memory.entities.editor import EntityEditor
 from memory.values.hits import Hit, HitKind
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 from tests.memory.conftest import World
 
 

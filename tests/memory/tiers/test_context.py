@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from memory.governance.accesses import AccessTally
-from memory.ports.language import TokenCounter
+from memory.ports.models.language import TokenCounter
 from memory.tiers.context import Context, ContextBuilder, ContextRequest
 from memory.tiers.priority import STATIC_WEIGHTS
 from memory.tiers.summaries import ExtractiveWriter, refresh_summaries

@@ -9,9 +9,9 @@ from typing_extensions import override
 from memory.indexing.generations import PerSpace, RecordedSpaces
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.generations import VectorModel, VectorSpace
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.ports.models.language import FloatMatrix, Priority, TextKind
 from memory.ports.services import Retriever
+from memory.ports.stores.generations import VectorModel, VectorSpace
 from memory.tiers.fact_search import FactSearch
 from memory.tiers.items import list_items, list_items_as_of
 from memory.tiers.retrieval import TieredRequest, TieredRetrieval

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from memory.ports.summaries import SummaryRequest, SummaryWriter
+from memory.ports.models.summaries import SummaryRequest, SummaryWriter
 from memory.tiers.summaries import (
     MAX_PART,
     CachedWriter,

@@ -11,9 +11,9 @@ from memory.governance.accesses import AccessTally
 from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.generations import VectorSpace
-from memory.ports.language import Encoder, FloatMatrix, Priority, TextKind
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
+from memory.ports.models.language import Encoder, FloatMatrix, Priority, TextKind
+from memory.ports.stores.generations import VectorSpace
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, ScoredPoint
 from memory.typed_memories.bands import FixedBand
 from memory.typed_memories.manager import StoredMemory, TypedMemoryManager
 from memory.typed_memories.rechecking import ConflictRecheck

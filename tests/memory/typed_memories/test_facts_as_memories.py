@@ -11,8 +11,8 @@ from memory.indexing.indexer import Indexer
 from memory.learning.learner import Learner
 from memory.typed_memories.conflicts import Resolution, list_conflicts
 from memory.typed_memories.manager import StoreEvent
-from memory.values.changes import ChangeActor
 from memory.values.facts import Ending, FactStatus
+from memory.values.governance.changes import ChangeActor
 from memory.values.ids import memory_id
 from memory.values.records import Resource, ResourceKind
 from memory.values.typed_memories import MemoryStatus, TypedMemory

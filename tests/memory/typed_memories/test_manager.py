@@ -11,9 +11,9 @@ from memory.entities.undo import undo
 from memory.typed_memories.bands import FixedBand
 from memory.typed_memories.conflicts import Resolution, list_conflicts
 from memory.typed_memories.manager import StoreEvent
-from memory.values.changes import ChangeActor, ChangeKind
 from memory.values.entities import raised_confidence
 from memory.values.errors import InvalidField, NotFound
+from memory.values.governance.changes import ChangeActor, ChangeKind
 from memory.values.hits import CosineBounds
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType, TypedMemory
 from tests.memory.typed_memories.harness import NOW, TypedMemories, said_of_allergy

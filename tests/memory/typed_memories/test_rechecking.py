@@ -8,8 +8,8 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.indexing.generations import OneSpace, PerSpace
 from memory.indexing.indexer import Indexer
 from memory.learning.learner import Learner
-from memory.values.changes import ChangeKind
 from memory.values.errors import StoreUnavailable
+from memory.values.governance.changes import ChangeKind
 from memory.values.typed_memories import MemoryStatus
 from testing.fakes.reader import FakeReader
 from tests.memory.typed_memories.harness import TypedMemories

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from memory.values.facts import Fact
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.records import Memory
-from memory.values.retention import RetentionPolicy
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DOCUMENT = RetentionPolicy()

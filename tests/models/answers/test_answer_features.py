@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.answer_reading import MAX_ANSWER_LINES, AnswerReadRequest, DatedLine
-from memory.values.dialogue import Role
+from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReadRequest, DatedLine
+from memory.values.understanding.dialogue import Role
 from models.answers.features import AGES, MAX_TOKENS, age_class, even_length
 from tests.models.answers.toys import NOW, request, toy_feature_reader
 

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.answer_reading import MAX_ANSWER_LINES
+from memory.ports.models.answer_reading import MAX_ANSWER_LINES
 from models.answers.inference import MAX_SPAN, FoundAnswer, best_spans, collate, find_answers
 from tests.models.answers.toys import request, toy_feature_reader, toy_network
 from tests.models.reader.toys import PAD

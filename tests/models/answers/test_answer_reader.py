@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from memory.ports.answer_reading import AnswerReading
-from memory.ports.language import Priority
+from memory.ports.models.answer_reading import AnswerReading
+from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable
 from models.answers.network import AnswerNetwork, AnswerShape
 from models.answers.reader import BatchedAnswerReader, TrainedAnswerReader

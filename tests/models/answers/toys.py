@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import torch
 
-from memory.ports.answer_reading import AnswerReadRequest, DatedLine
-from memory.values.dialogue import Role
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
+from memory.values.understanding.dialogue import Role
 from models.answers.features import AnswerFeatureReader
 from models.answers.network import AnswerNetwork, AnswerShape
 from models.body.edit_units import EditUnitTokenizer

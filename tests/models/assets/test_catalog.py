@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from memory.values.errors import ModelUnavailable
 from models.assets.catalog import CATALOG, DEFAULT_MODEL, get_model
 from models.assets.language_gaps import language_gaps

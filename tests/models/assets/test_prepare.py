@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from memory.values.errors import ModelUnavailable
 from models.assets.cache_folders import sha256_of
 from models.assets.catalog import DEFAULT_MODEL, ModelEntry, get_model

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from models.batching.queue import BatchItem, BatchLimits, BatchQueue, BatchRequest
 from models.encoder.text_tokenizer import TokenizedText
 

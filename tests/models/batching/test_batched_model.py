@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable
 from models.batching.batched_model import BatchedModel, ModelFacts
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.ports.models.language import FloatMatrix, Priority, TextKind
 from memory.values.errors import InvalidField, ModelUnavailable, Overloaded
 from models.batching.queue import BatchLimits
 from models.batching.stats import BatcherStats, BusyClock

@@ -8,7 +8,7 @@ from typing import Any, Never
 import numpy as np
 import pytest
 
-from memory.ports.language import FloatMatrix, Priority, TextKind
+from memory.ports.models.language import FloatMatrix, Priority, TextKind
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.batching.queue import BatchLimits
 from models.encoder.batched_encoder import BatchedEncoder

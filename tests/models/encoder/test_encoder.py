@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from models.batching.engine import length_buckets
 from models.encoder.engine import EncoderEngine
 from tests.models.conftest import tolerance

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from memory.values.errors import ModelUnavailable
 from models.assets.cache_folders import sha256_of
 from models.assets.catalog import DEFAULT_MODEL, ModelEntry, Pooling, get_model

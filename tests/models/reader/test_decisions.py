@@ -3,8 +3,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action
 from models.body.calibration import Calibration, logit, sigmoid
 from models.reader.decisions import ReaderSettings, Thresholds
 from models.reader.edit_search import EditChain, Filling

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Qualifier
+from memory.values.understanding.readings import Qualifier
 from models.body.calibration import sigmoid
 from models.reader.decisions import Thresholds
 from models.reader.fact_decoding import DecodedFact, decode_facts

@@ -1,4 +1,4 @@
-from memory.values.readings import NAMES_TURN, FactSpan, Qualifier, StatedFact
+from memory.values.understanding.readings import NAMES_TURN, FactSpan, Qualifier, StatedFact
 from models.reader.edit_search import EditChain
 from models.reader.fact_decoding import DecodedFact
 from models.reader.fact_reading import facts_of

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.values.readings import Context, ReadRequest
+from memory.values.understanding.readings import Context, ReadRequest
 from models.body.edit_units import split_edit_units
 from models.reader.features import MAX_CONTEXT_TOKENS, MAX_TOKENS, FeatureReader, joined_names
 from tests.models.reader.toys import read, toy_reader

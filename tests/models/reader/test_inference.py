@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.values.readings import Context, Intent, ReadRequest
+from memory.values.understanding.readings import Context, Intent, ReadRequest
 from models.reader.features import FeatureReader, Features
 from models.reader.inference import Found, collate, find_all, rows_of, span_mask
 from models.reader.network import NO_SOURCE, ReaderNetwork

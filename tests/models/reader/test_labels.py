@@ -1,6 +1,6 @@
 import pytest
 
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 from models.reader.labels import FINE_LABELS, LABELS, SUBTYPES, subtype_of
 
 

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.language import Priority
-from memory.values.readings import Action, Context, FactSpan, Intent, Reading, ReadRequest, Rewrite, StatedFact
+from memory.ports.models.language import Priority
+from memory.values.understanding.readings import (
+    Action,
+    Context,
+    FactSpan,
+    Intent,
+    Reading,
+    ReadRequest,
+    Rewrite,
+    StatedFact,
+)
 from models.batching.batched_model import ModelFacts
 from models.batching.queue import BatchLimits
 from models.reader.long_texts import cut, is_long, join

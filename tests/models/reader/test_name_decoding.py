@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.values.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
 from models.body.calibration import sigmoid
 from models.reader.decisions import Thresholds
 from models.reader.labels import LABELS

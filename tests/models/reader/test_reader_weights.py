@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from memory.ports.language import Priority
+from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable
-from memory.values.readings import Action, Context, ReadRequest
+from memory.values.understanding.readings import Action, Context, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.weight_files import add_weights, read_settings
 from models.body.calibration import Calibration

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action, Context, Intent, Qualifier, Reading, ReadRequest
 from memory.values.text import to_simplified
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Context, Intent, Qualifier, Reading, ReadRequest
 from models.assets.weight_files import shipped_weight_file
 from models.reader.features import joined_names
 from models.reader.reader import TrainedReader

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Context, Intent, Qualifier, ReadRequest
+from memory.values.understanding.readings import Context, Intent, Qualifier, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.body.edit_units import EditUnitTokenizer
 from models.reader.decisions import ReaderSettings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from storage.arango.engine.keys import ascii_of, key_of, order_of, text_of
 from testing.arango_standin.database.collation import collation_key
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import StoreUnavailable
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.record import ArangoRecord

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memory.ports.generations import VectorModel
-from memory.ports.vectors import Collection
+from memory.ports.stores.generations import VectorModel
+from memory.ports.stores.vectors import Collection
 from storage.edge.generations import EdgeGenerations
 from storage.edge.shards import discard
 from tests.storage.conftest import point

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import qdrant_edge as edge
 
-from memory.ports.vectors import ADDED_LATER, LANGUAGE, PAYLOAD_FIELDS, Collection, IndexQuery
+from memory.ports.stores.vectors import ADDED_LATER, LANGUAGE, PAYLOAD_FIELDS, Collection, IndexQuery
 from memory.values.errors import StoreUnavailable
 from memory.values.vectors import SparseVector
 from storage.edge.errors import translate_errors

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from qdrant_client import models
 
-from memory.ports.vectors import Collection, IndexQuery
+from memory.ports.stores.vectors import Collection, IndexQuery
 from memory.values.errors import InvalidField, StoreUnavailable
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors, Quantisation
 from storage.shared.index_points import SCANNED_USER_POINTS, indexed_fields

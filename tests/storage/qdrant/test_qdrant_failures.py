@@ -14,7 +14,7 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from memory.ports.vectors import Collection, IndexQuery, VectorIndex
+from memory.ports.stores.vectors import Collection, IndexQuery, VectorIndex
 from memory.values.errors import StoreUnavailable
 from storage.qdrant.calls import MissingCollection, QdrantCalls, RefusedRequest
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from memory.ports.sessions import CONTEXT_TTL, HISTORY_TTL
-from memory.values.dialogue import SessionContext
+from memory.ports.stores.sessions import CONTEXT_TTL, HISTORY_TTL
 from memory.values.errors import StoreUnavailable
+from memory.values.understanding.dialogue import SessionContext
 from storage.redis.client import RedisClient
 from storage.redis.scripts import session_keys
 from storage.redis.sessions import RedisSessions

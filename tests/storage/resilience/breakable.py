@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 
-from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
+from memory.ports.stores.record import Backlog, SystemOfRecord, UnitOfWork
 from memory.values.errors import InvalidField, StoreUnavailable
 from memory.values.records import Resource
 from storage.resilience.journaled_record import JournaledRecord

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import StoreUnavailable
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord

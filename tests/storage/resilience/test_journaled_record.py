@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import Conflict, InvalidField, StoreUnavailable
-from memory.values.extractions import Extraction
-from memory.values.mentions import Mention
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import Mention
 from storage.inmemory.record import InMemoryRecord
 from storage.resilience.journaled_record import JournaledRecord
 from storage.sqlite.record import SqliteRecord

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from memory.ports.vectors import Collection
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import StoreUnavailable
 from storage.arango.engine.client import ArangoSettings
 from storage.arango.record import ArangoRecord

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memory.ports.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
-from memory.values.dialogue import Role, Session, SessionContext, Turn
+from memory.ports.stores.sessions import HISTORY_TTL, HISTORY_TURNS, SessionStore
 from memory.values.errors import InvalidField, StoreUnavailable
+from memory.values.understanding.dialogue import Role, Session, SessionContext, Turn
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
 from storage.redis.server import LocalRedisServer

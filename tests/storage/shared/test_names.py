@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.entities import EntityStatus
 from storage.inmemory.record import InMemoryRecord
 from storage.sqlite.record import SqliteRecord

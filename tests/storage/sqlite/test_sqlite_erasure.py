@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from memory.erasure.effects import apply
 from memory.erasure.planning import plan
 from memory.erasure.selection import select
-from memory.values.erasures import ErasureKind, ErasureScope
+from memory.values.governance.erasures import ErasureKind, ErasureScope
 from storage.sqlite.engine.erasing import USER_TABLES
 from storage.sqlite.record import SqliteRecord
 from tests.memory.erasure.conversations import Said, learn

@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import pytest
 
 from memory.values.errors import StoreUnavailable
-from memory.values.extractions import Extraction
 from memory.values.records import ResourceKind
 from memory.values.typed_memories import MemoryStatus
+from memory.values.understanding.extractions import Extraction
 from storage.sqlite.engine.migrations import migrate
 from storage.sqlite.engine.schema import MIGRATIONS, Migration
 from storage.sqlite.record import SqliteRecord

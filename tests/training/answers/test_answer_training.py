@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from memory.ports.answer_reading import AnswerReading, DatedLine, LineReading
+from memory.ports.models.answer_reading import AnswerReading, DatedLine, LineReading
 from models.answers.inference import MAX_SPAN, find_answers
 from models.answers.reader import reading_of
 from models.answers.settings import AnswerSettings

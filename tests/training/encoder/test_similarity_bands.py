@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.ports.language import TextKind
+from memory.ports.models.language import TextKind
 from testing.fakes.encoder import FakeEncoderEngine
 from training.encoder import similarity_bands
 from training.encoder.similarity_bands import (

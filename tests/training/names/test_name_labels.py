@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import ReadRequest
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import ReadRequest
 from models.reader.features import FeatureReader
 from models.reader.labels import LABELS
 from models.reader.network import NO_SOURCE

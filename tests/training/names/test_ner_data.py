@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.values.mentions import EntitySubtype
 from memory.values.text import normalise
+from memory.values.understanding.mentions import EntitySubtype
 from models.reader.labels import LABELS
 from training.names.ner_chat import ChatWriter, invent_code, invent_latin_name
 from training.names.ner_data import find_ner_sets, in_full_width, in_lower_case, in_traditional

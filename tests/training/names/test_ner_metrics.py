@@ -1,4 +1,4 @@
-from memory.values.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
 from training.names.ner_files import MarkedText, NamedSpan
 from training.names.ner_metrics import (
     covered_subtypes,

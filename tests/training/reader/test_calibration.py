@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from memory.values.mentions import EntitySubtype, TaggedSpan
-from memory.values.readings import Action, Intent
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.readings import Action, Intent
 from models.body.calibration import sigmoid
 from models.reader.decisions import ReaderSettings
 from models.reader.edit_search import EditChain, Filling

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.values.mentions import EntitySubtype
 from memory.values.predicates import OTHER
-from memory.values.readings import Action, Intent, Qualifier
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Intent, Qualifier
 from models.body.edit_units import split_edit_units
 from training.names.ner_files import NamedSpan
 from training.reader.corpus import (

@@ -1,8 +1,8 @@
 """Labels of the corpus: references to ask about, and facts over units."""
 
-from memory.values.mentions import EntitySubtype
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Action, Intent, Qualifier
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Intent, Qualifier
 from models.reader.edits import Segment
 from models.reader.features import FeatureReader
 from models.reader.labels import LABELS

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memory.values.mentions import EntitySubtype
 from memory.values.predicates import PREDICATES
-from memory.values.readings import Intent, Qualifier
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Intent, Qualifier
 from models.reader.names_head import MASKED
 from models.reader.network import NO_SOURCE, ReaderNetwork
 from tests.models.reader.toys import PAD, SHAPE, read

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action, Intent
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Intent
 from models.reader.features import FeatureReader
 from tests.models.reader.toys import SHAPE
 from training.names.examples import Evidence

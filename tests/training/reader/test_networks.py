@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from memory.values.readings import Context, Intent, Qualifier, ReadRequest
+from memory.values.understanding.readings import Context, Intent, Qualifier, ReadRequest
 from models.reader.features import FeatureReader
 from models.reader.labels import LABELS
 from models.reader.network import ReaderNetwork

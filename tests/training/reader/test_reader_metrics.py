@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from memory.values.mentions import EntitySubtype, TaggedSpan
-from memory.values.readings import (
+from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
+from memory.values.understanding.readings import (
     Action,
     ContextSpan,
     FactSpan,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from memory.values.mentions import EntitySubtype
-from memory.values.readings import Action, Context, Intent, Reading, ReadRequest
+from memory.values.understanding.mentions import EntitySubtype
+from memory.values.understanding.readings import Action, Context, Intent, Reading, ReadRequest
 from models.reader.decisions import Thresholds
 from models.reader.features import FeatureReader
 from models.reader.inference import find_all

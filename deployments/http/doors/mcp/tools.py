@@ -8,7 +8,7 @@ from mcp_types import ToolAnnotations
 from more_itertools import chunked
 from pydantic import Field
 
-from memory.values.decisions import MAX_DECISIONS
+from memory.values.governance.decisions import MAX_DECISIONS
 
 from .api import ApiOf, Refused
 from .arguments import (

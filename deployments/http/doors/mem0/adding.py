@@ -6,10 +6,10 @@ from fastapi import APIRouter, Depends
 
 from memory.chat.messages import NewMemory
 from memory.values.base import utc_now
-from memory.values.dialogue import Role
 from memory.values.errors import InvalidField, NotFound
 from memory.values.ids import memory_id, new_id, resource_id
 from memory.values.records import Memory, Resource, ResourceKind
+from memory.values.understanding.dialogue import Role
 
 from ...identity.current import CURRENT_USER
 from ...support.service_route import ServiceRoute

@@ -12,11 +12,11 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
+from memory.values.access.identity import shown_user
 from memory.values.base import Scalar
 from memory.values.errors import InvalidField
 from memory.values.facts import Fact, FactStatus
 from memory.values.hits import Hit
-from memory.values.identity import shown_user
 from memory.values.records import Memory
 
 from ...schemas.chat import DEFAULT_SESSION

@@ -9,8 +9,8 @@ from fastapi import Depends, Path
 from pydantic import TypeAdapter, ValidationError
 
 from memory.identity.caller import USER_ID, Claim
+from memory.values.access.identity import DEFAULT_APP, KeyScope, app_and_user, app_of_owner, stored_user
 from memory.values.errors import BadRequest, InvalidField, NotFound
-from memory.values.identity import DEFAULT_APP, KeyScope, app_and_user, app_of_owner, stored_user
 
 from ...identity.current import CURRENT_IDENTITY, CURRENT_USER
 from ...schemas.fields import Identifier

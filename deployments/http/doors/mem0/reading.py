@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from memory.ports.places import Place
-from memory.ports.record import UnitOfWork
+from memory.ports.stores.places import Place
+from memory.ports.stores.record import UnitOfWork
 from memory.values.errors import InvalidField
 from memory.values.hits import MAX_TOP_K, HitKind, SearchFilter, SearchRequest
 from memory.values.records import Memory

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from memory.values.erasures import WHOLE_USER, ErasureState
+from memory.values.access.identity import shown_user
 from memory.values.errors import BadRequest
-from memory.values.identity import shown_user
+from memory.values.governance.erasures import WHOLE_USER, ErasureState
 from memory.values.ids import derive_id
 
 from ...identity.current import CURRENT_IDENTITY

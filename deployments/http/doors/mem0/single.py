@@ -7,11 +7,11 @@ from fastapi import APIRouter
 from pydantic import JsonValue
 
 from memory.governance.editing import MemoryEdit, edit_memory
+from memory.values.access.identity import shown_user
 from memory.values.base import utc_now
-from memory.values.changes import Change
-from memory.values.decisions import MAX_DECISIONS, Decision, DecisionRequest
 from memory.values.errors import NotFound
-from memory.values.identity import shown_user
+from memory.values.governance.changes import Change
+from memory.values.governance.decisions import MAX_DECISIONS, Decision, DecisionRequest
 from memory.values.ids import derive_id
 from memory.values.records import Memory
 

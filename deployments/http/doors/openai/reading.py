@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memory.values.dialogue import Role, Turn
+from memory.values.understanding.dialogue import Role, Turn
 
 from ...support.assistants import Message
 

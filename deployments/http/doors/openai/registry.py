@@ -7,9 +7,9 @@ from fastapi import Depends, Request
 
 from ...support.assistants import Assistant
 from ...support.services import Services
-from .dialogue_assistant import DIALOGUE_MODEL, DialogueAssistant
+from .chat.dialogue_assistant import DIALOGUE_MODEL, DialogueAssistant
+from .chat.memory_assistant import ExtractiveAssistant, MemoryAssistant
 from .errors import ModelNotFound
-from .memory_assistant import ExtractiveAssistant, MemoryAssistant
 
 MODEL = "jiyi"
 """Memory, and the first language model that answers; without one the extractive answers of `/chat`."""

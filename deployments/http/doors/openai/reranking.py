@@ -7,10 +7,10 @@ import numpy as np
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from memory.ports.language import MAX_RERANKED, Priority, TextKind
+from memory.ports.models.language import MAX_RERANKED, Priority, TextKind
 from memory.prompting.checked_model import estimate_tokens
 from memory.values.base import WHOLE
-from memory.values.corpora import Reranking
+from memory.values.documents.corpora import Reranking
 from memory.values.ids import new_id
 
 from ...schemas.fields import Identifier, Text

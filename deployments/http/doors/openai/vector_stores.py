@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from memory.knowledge.base import Question
 from memory.values.base import WHOLE, Scalar, utc_now
-from memory.values.corpora import KnowledgeHit
+from memory.values.documents.corpora import KnowledgeHit
 from memory.values.hits import Hit, HitKind, SearchFilter, SearchRequest
 
 from ...identity.operators import IdentityDep

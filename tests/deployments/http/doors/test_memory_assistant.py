@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from deployments.http.doors.openai.memory_assistant import MemoryAssistant
-from deployments.http.doors.openai.prompt import memory_block, with_block
+from deployments.http.doors.openai.chat.memory_assistant import MemoryAssistant
+from deployments.http.doors.openai.chat.prompt import memory_block, with_block
 from deployments.http.doors.openai.reading import fingerprint, repetition_id, text_of
 from deployments.http.support.assistants import Conversation, PromptBounds
 from deployments.http.support.services import Services

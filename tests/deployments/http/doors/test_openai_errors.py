@@ -10,9 +10,9 @@ import pytest
 from deployments.config.access_settings import LimitArgs
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
-from memory.ports.coordination import RateLimiter
+from memory.ports.stores.coordination import RateLimiter
+from memory.values.access.identity import KeyScope
 from memory.values.errors import Overloaded, Unavailable
-from memory.values.identity import KeyScope
 
 from .conftest import Door, open_door
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
-from memory.values.identity import DEFAULT_APP, KeyScope
+from memory.values.access.identity import DEFAULT_APP, KeyScope
 from tests.deployments.serving import running_app
 
 Client = Callable[..., Awaitable[httpx.AsyncClient]]

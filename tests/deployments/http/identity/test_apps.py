@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from memory.identity.api_keys import ApiKeys
-from memory.values.identity import DEFAULT_APP, KeyScope
+from memory.values.access.identity import DEFAULT_APP, KeyScope
 from storage.inmemory.keys import InMemoryKeys
 from tests.deployments.conftest import services as services_fixture
 from tests.deployments.http.identity.conftest import Client

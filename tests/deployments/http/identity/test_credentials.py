@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.identity.middleware import OPEN_PATHS
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from storage.inmemory.coordination import InMemoryRateLimiter
 from tests.deployments.http.identity.conftest import Client
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 
 
 @pytest.mark.parametrize(

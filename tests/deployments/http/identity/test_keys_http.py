@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from tests.deployments.http.identity.conftest import Client
 
 

@@ -14,8 +14,8 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from deployments.config.access_settings import OidcArgs
 from deployments.http.identity.oidc import OidcTokens
+from memory.values.access.identity import KeyScope
 from memory.values.errors import Unauthenticated, Unavailable
-from memory.values.identity import KeyScope
 
 ISSUER = "https://login.example/realm"
 RSA, EC = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())

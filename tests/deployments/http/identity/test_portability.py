@@ -1,6 +1,6 @@
 """A key that belongs to a user takes and gives that user's memory, and nobody else's."""
 
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from tests.deployments.http.identity.conftest import Client
 
 

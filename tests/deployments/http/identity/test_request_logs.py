@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from deployments.http.support.services import Services
 from deployments.telemetry.logs import configure_audit, configure_logs
+from memory.values.access.identity import KeyScope
 from memory.values.errors import StoreUnavailable
-from memory.values.identity import KeyScope
 from tests.deployments.http.identity.conftest import Client
 
 

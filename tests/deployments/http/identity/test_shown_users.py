@@ -14,10 +14,10 @@ from deployments.http.routes.operations import router as operations
 from deployments.http.schemas.users import with_own_ids
 from deployments.http.support.service_route import ServiceRoute
 from memory.ports.jobs import PipelineRun
+from memory.values.access.identity import KeyScope, stored_user
 from memory.values.base import UserId
-from memory.values.changes import Change, ChangeActor, ChangedItem, ChangeKind
 from memory.values.entities import Entity
-from memory.values.identity import KeyScope, stored_user
+from memory.values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind
 from tests.deployments.http.identity.conftest import Client
 
 MARK = "\u241f"

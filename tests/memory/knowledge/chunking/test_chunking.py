@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from memory.knowledge.chunking.chunker import chunk_document
 from memory.ports.knowledge import SentenceSimilarity
+from memory.values.documents.knowledge import Block, BlockKind, Chunk, ChunkingConfig, ChunkingStrategy, ParsedDocument
 from memory.values.errors import InvalidChunkSize
-from memory.values.knowledge import Block, BlockKind, Chunk, ChunkingConfig, ChunkingStrategy, ParsedDocument
 
 FIXED, RECURSIVE, SEMANTIC = ChunkingStrategy
 PARAGRAPH, HEADING, TABLE, CODE, LIST = BlockKind

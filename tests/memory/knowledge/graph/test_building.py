@@ -7,8 +7,8 @@ import pytest
 from memory.knowledge.graph.building import KEPT_VERSIONS
 from memory.knowledge.graph.strategies import StrategyName
 from memory.ports.jobs import RunState
+from memory.values.documents.graphs import GraphState
 from memory.values.errors import Conflict, CorpusNotFound, InvalidField, KnowledgeNotFound, ModelUnavailable
-from memory.values.graphs import GraphState
 from tests.memory.knowledge.graph.workshop import APP, Workshop
 
 FIRST = "王小明在台積電工作。台積電位於新竹。"

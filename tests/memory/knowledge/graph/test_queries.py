@@ -9,10 +9,10 @@ from memory.knowledge.graph.communities import find_communities
 from memory.knowledge.graph.linking import entities_of_node
 from memory.knowledge.graph.queries import GraphPlace, Match
 from memory.knowledge.graph.versions import Corrections, EdgeEdit
-from memory.values.corpora import Corpus
+from memory.values.documents.corpora import Corpus
+from memory.values.documents.graphs import Finder
 from memory.values.entities import Entity
 from memory.values.errors import CorpusNotFound, KnowledgeNotFound
-from memory.values.graphs import Finder
 from memory.values.ids import entity_id
 from memory.values.text import normalise
 from tests.memory.knowledge.graph.workshop import APP, Workshop

@@ -9,10 +9,10 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.knowledge.graph.entities import PatternEntities, ReaderEntities
 from memory.knowledge.graph.relations import Cooccurrence, StatedRelations
 from memory.knowledge.graph.strategies import StrategyName, builtin_strategies
-from memory.values.corpora import Knowledge
+from memory.values.documents.corpora import Knowledge
+from memory.values.documents.graphs import Finder
 from memory.values.errors import ModelUnavailable
-from memory.values.graphs import Finder
-from memory.values.mentions import EntitySubtype, Mention
+from memory.values.understanding.mentions import EntitySubtype, Mention
 from testing.fakes.reader import FakeReader
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,9 +5,9 @@ import pytest
 from memory.knowledge.graph.queries import GraphPlace
 from memory.knowledge.graph.versions import WRITE_BACK, Corrections, EdgeEdit, NodeEdit
 from memory.ports.jobs import RunState
-from memory.values.corpora import Corpus
+from memory.values.documents.corpora import Corpus
 from memory.values.errors import InvalidField, KnowledgeNotFound, VersionConflict
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 from tests.memory.knowledge.graph.workshop import APP, Workshop
 
 TEXT = "王小明在台積電工作。"

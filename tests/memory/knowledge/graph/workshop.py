@@ -14,11 +14,11 @@ from memory.knowledge.graph.building import PIPELINE, GraphBuilder
 from memory.knowledge.graph.graphs import KnowledgeGraphs
 from memory.knowledge.graph.queries import GraphPlace
 from memory.knowledge.graph.strategies import Strategy, StrategyName, builtin_strategies
-from memory.ports.graphs import EntityExtractor
 from memory.ports.jobs import PipelineRun
-from memory.values.corpora import Corpus, CorpusConfig
-from memory.values.graphs import GraphNode, GraphRelation
-from memory.values.mentions import Mention
+from memory.ports.stores.graphs import EntityExtractor
+from memory.values.documents.corpora import Corpus, CorpusConfig
+from memory.values.documents.graphs import GraphNode, GraphRelation
+from memory.values.understanding.mentions import Mention
 from testing.fakes.reader import FakeReader
 from tests.memory.knowledge.library import APP, HEARTBEAT, OWNER, Library
 

@@ -7,12 +7,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.ports.graphs import NodeQuery
-from memory.ports.record import Backlog, UnitOfWork
-from memory.values.corpora import ConfigVersion, Corpus, CorpusConfig, Knowledge, Source, SourceState, SourceVersion
-from memory.values.graphs import Finder, GraphExtraction, GraphLink, GraphMention, GraphVersion
-from memory.values.identity import app_owner
-from memory.values.knowledge import ChunkingConfig
+from memory.ports.stores.graphs import NodeQuery
+from memory.ports.stores.record import Backlog, UnitOfWork
+from memory.values.access.identity import app_owner
+from memory.values.documents.corpora import (
+    ConfigVersion,
+    Corpus,
+    CorpusConfig,
+    Knowledge,
+    Source,
+    SourceState,
+    SourceVersion,
+)
+from memory.values.documents.graphs import Finder, GraphExtraction, GraphLink, GraphMention, GraphVersion
+from memory.values.documents.knowledge import ChunkingConfig
 from tests.storage.contracts.record.steps import Step
 
 

@@ -5,15 +5,15 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from memory.ports.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
 from memory.ports.erasures import RecordErasure
-from memory.ports.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
-from memory.ports.graphs import KnowledgeGraphRepository
-from memory.ports.items import ItemRepository
 from memory.ports.jobs import PipelineRun
-from memory.ports.policies import PolicyRepository
-from memory.ports.record import Backlog, SystemOfRecord, UnitOfWork
-from memory.ports.repositories import (
+from memory.ports.stores.corpora import CorpusRepository, KnowledgeRepository, SourceRepository
+from memory.ports.stores.facts import CategoryAccessRepository, CategoryRepository, FactRepository, GraphRepository
+from memory.ports.stores.graphs import KnowledgeGraphRepository
+from memory.ports.stores.items import ItemRepository
+from memory.ports.stores.policies import PolicyRepository
+from memory.ports.stores.record import Backlog, SystemOfRecord, UnitOfWork
+from memory.ports.stores.repositories import (
     Access,
     ChangeLog,
     EntityRepository,
@@ -21,14 +21,14 @@ from memory.ports.repositories import (
     RawLog,
     RelationRepository,
 )
-from memory.ports.vectors import Collection
-from memory.values.changes import ChangeKind
+from memory.ports.stores.vectors import Collection
+from memory.values.access.identity import app_owner
 from memory.values.errors import BadRequest
 from memory.values.facts import FactStatus
-from memory.values.identity import app_owner
+from memory.values.governance.changes import ChangeKind
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.items import MAX_LABEL_CHARACTERS, ItemCollection, ItemOrder, ItemPlace, StoredItem
 from memory.values.records import ResourceKind
-from memory.values.retention import RetentionPolicy
 from memory.values.typed_memories import MemoryStatus
 from tests.storage.contracts.record.knowledge_steps import KNOWLEDGE_ACTIONS, view_knowledge, view_waiting
 from tests.storage.contracts.record.steps import Step, app_for

@@ -1,11 +1,11 @@
-"""What every system of record shows of what is waiting (`memory.ports.record.Backlog`)."""
+"""What every system of record shows of what is waiting (`memory.ports.stores.record.Backlog`)."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import OutboxEntry, SystemOfRecord
-from memory.ports.vectors import Collection
+from memory.ports.stores.record import OutboxEntry, SystemOfRecord
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import InvalidField
 from memory.values.facts import FactStatus
 

@@ -1,11 +1,11 @@
-"""What every system of record does with categories and their use (`memory.ports.facts`)."""
+"""What every system of record does with categories and their use (`memory.ports.stores.facts`)."""
 
 from datetime import timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import InvalidField
 
 TAIPEI = timezone(timedelta(hours=8))

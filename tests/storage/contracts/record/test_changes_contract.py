@@ -1,15 +1,15 @@
-"""What every system of record does with the log of changes (`memory.ports.repositories`), and with deletion."""
+"""What every system of record does with the log of changes (`memory.ports.stores.repositories`), and with deletion."""
 
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection
-from memory.values.changes import ChangedItem, ChangeKind
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection
 from memory.values.entities import EntityStatus
 from memory.values.errors import InvalidField
+from memory.values.governance.changes import ChangedItem, ChangeKind
 
 TAIPEI = timezone(timedelta(hours=8))
 

@@ -1,11 +1,11 @@
-"""What every system of record does with entities and memories (`memory.ports.repositories`)."""
+"""What every system of record does with entities and memories (`memory.ports.stores.repositories`)."""
 
 from datetime import timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.entities import EntityStatus
 from memory.values.errors import InvalidField
 

@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.ports.jobs import PipelineRun
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection
 from memory.values.items import ItemCollection
 
 

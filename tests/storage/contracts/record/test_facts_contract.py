@@ -1,4 +1,4 @@
-"""What every system of record does with facts (`memory.ports.facts.FactRepository`)."""
+"""What every system of record does with facts (`memory.ports.stores.facts.FactRepository`)."""
 
 from collections.abc import Iterable
 from datetime import timedelta, timezone
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import InvalidField, NotFound
 from memory.values.facts import Fact, FactStatus
 

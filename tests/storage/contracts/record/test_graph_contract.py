@@ -1,10 +1,10 @@
-"""What every system of record does with the graph of facts (`memory.ports.facts.GraphRepository`)."""
+"""What every system of record does with the graph of facts (`memory.ports.stores.facts.GraphRepository`)."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import InvalidField
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.vectors import Collection, IndexQuery, VectorIndex
+from memory.ports.stores.vectors import Collection, IndexQuery, VectorIndex
 from memory.values.hits import SearchFilter
 from memory.values.vectors import SparseVector
 from storage.edge.vectors import EdgeVectors

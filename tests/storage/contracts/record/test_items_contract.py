@@ -1,4 +1,4 @@
-"""What every system of record does with items (`memory.ports.items`)."""
+"""What every system of record does with items (`memory.ports.stores.items`)."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.record import SystemOfRecord, UnitOfWork
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork
 from memory.values.errors import InvalidField
 from memory.values.items import ItemCollection, ItemOrder, ItemPlace, ItemVectors, StoredItem
 

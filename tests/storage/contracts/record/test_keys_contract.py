@@ -1,12 +1,12 @@
-"""What every system of record does with API keys (`memory.ports.keys.KeyStore`)."""
+"""What every system of record does with API keys (`memory.ports.stores.keys.KeyStore`)."""
 
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
-from memory.values.identity import ApiKey, KeyScope
+from memory.ports.stores.record import SystemOfRecord
+from memory.values.access.identity import ApiKey, KeyScope
 
 CRAFTED = ["ann", "臺灣", "é", "e\u0301", "' OR 1=1 --", "%", "\u241f", "a" * 128]
 

@@ -1,16 +1,24 @@
-"""What every system of record does with corpora, sources and chunks (`memory.ports.corpora`)."""
+"""What every system of record does with corpora, sources and chunks (`memory.ports.stores.corpora`)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.vectors import Collection
-from memory.values.corpora import ConfigVersion, Corpus, CorpusConfig, Knowledge, Source, SourceState, SourceVersion
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.vectors import Collection
+from memory.values.access.identity import app_owner
+from memory.values.documents.corpora import (
+    ConfigVersion,
+    Corpus,
+    CorpusConfig,
+    Knowledge,
+    Source,
+    SourceState,
+    SourceVersion,
+)
+from memory.values.documents.knowledge import BlockKind, ChunkingConfig
 from memory.values.errors import CorpusNotFound, InvalidField, KnowledgeNotFound
-from memory.values.identity import app_owner
-from memory.values.knowledge import BlockKind, ChunkingConfig
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHOP, CLINIC = app_owner("shop"), app_owner("clinic")

@@ -1,17 +1,25 @@
-"""What every system of record does with knowledge graphs (`memory.ports.graphs`)."""
+"""What every system of record does with knowledge graphs (`memory.ports.stores.graphs`)."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from memory.ports.graphs import NodeQuery
-from memory.ports.record import SystemOfRecord, UnitOfWork
-from memory.values.corpora import Span
+from memory.ports.stores.graphs import NodeQuery
+from memory.ports.stores.record import SystemOfRecord, UnitOfWork
+from memory.values.access.identity import app_owner
+from memory.values.documents.corpora import Span
+from memory.values.documents.graphs import (
+    Finder,
+    GraphExtraction,
+    GraphLink,
+    GraphMention,
+    GraphNode,
+    GraphState,
+    GraphVersion,
+)
 from memory.values.errors import InvalidField
-from memory.values.graphs import Finder, GraphExtraction, GraphLink, GraphMention, GraphNode, GraphState, GraphVersion
-from memory.values.identity import app_owner
-from memory.values.mentions import EntitySubtype
+from memory.values.understanding.mentions import EntitySubtype
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHOP = app_owner("shop")

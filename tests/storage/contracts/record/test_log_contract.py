@@ -1,16 +1,16 @@
-"""What every system of record does with the raw log (`memory.ports.repositories`)."""
+"""What every system of record does with the raw log (`memory.ports.stores.repositories`)."""
 
 from datetime import timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import InvalidField
-from memory.values.extractions import Extraction, RememberIntent
 from memory.values.facts import FactStatus
-from memory.values.mentions import EntitySubtype, Mention
 from memory.values.records import ResourceKind
+from memory.values.understanding.extractions import Extraction, RememberIntent
+from memory.values.understanding.mentions import EntitySubtype, Mention
 
 
 class TestRawLog:

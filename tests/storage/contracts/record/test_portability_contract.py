@@ -19,16 +19,16 @@ from memory.erasure.selection import select
 from memory.portability.exporting import export_user
 from memory.portability.importing import Imported, import_user
 from memory.portability.lines import ItemType
-from memory.ports.record import SystemOfRecord
-from memory.ports.sessions import SessionStore
-from memory.values.changes import ChangedItem
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.sessions import SessionStore
 from memory.values.entities import EntitySource
-from memory.values.erasures import ErasureKind, ErasureScope
 from memory.values.errors import Conflict
-from memory.values.extractions import Extraction
+from memory.values.governance.changes import ChangedItem
+from memory.values.governance.erasures import ErasureKind, ErasureScope
 from memory.values.ids import entity_id, fact_id, memory_id, relation_id, typed_memory_id
 from memory.values.items import ItemCollection, ItemVectors
-from memory.values.mentions import Mention
+from memory.values.understanding.extractions import Extraction
+from memory.values.understanding.mentions import Mention
 from storage.inmemory.sessions import InMemorySessions
 from tests.storage.conftest import RECORDS
 from tests.storage.contracts.record.record_steps import CREATING, take, view

@@ -1,11 +1,11 @@
-"""What every system of record does (`memory.ports.record`), the fake and SQLite alike."""
+"""What every system of record does (`memory.ports.stores.record`), the fake and SQLite alike."""
 
 import asyncio
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.errors import Conflict, InvalidField, StoreUnavailable
 from memory.values.facts import FactStatus
 

@@ -1,11 +1,11 @@
-"""What every system of record does with relations between entities (`memory.ports.repositories.RelationRepository`)."""
+"""What every system of record does with relations between entities (`RelationRepository`)."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.repositories import MAX_DEPTH
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.repositories import MAX_DEPTH
 from memory.values.entities import EntityStatus
 from memory.values.errors import InvalidField
 

@@ -10,13 +10,13 @@ import pytest
 
 from memory.erasure.decisions import Deciding
 from memory.erasure.requests import PENDING, Digests
-from memory.ports.record import SystemOfRecord
-from memory.values.changes import ChangeKind
-from memory.values.decisions import DecisionRecord, DecisionRequest
+from memory.ports.stores.record import SystemOfRecord
+from memory.values.access.identity import app_owner
 from memory.values.errors import InvalidField, VersionConflict
-from memory.values.identity import app_owner
+from memory.values.governance.changes import ChangeKind
+from memory.values.governance.decisions import DecisionRecord, DecisionRequest
+from memory.values.governance.retention import RetentionPolicy
 from memory.values.ids import memory_id
-from memory.values.retention import RetentionPolicy
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.erasure.conversations import NOON, Said, everything, learn
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.ports.jobs import PipelineRun, RunPosition, RunQuery, RunState
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from storage.inmemory.runs import InMemoryRuns
 from storage.sqlite.engine.migrations import migrate
 from storage.sqlite.engine.schema import MIGRATIONS

@@ -16,11 +16,11 @@ from memory.entities.merging import merge
 from memory.erasure.effects import apply
 from memory.erasure.planning import plan
 from memory.erasure.selection import select
-from memory.ports.record import SystemOfRecord
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.base import Value
-from memory.values.changes import ChangeActor, ChangedItem, ChangeKind
 from memory.values.entities import Entity, EntityRelation
-from memory.values.erasures import ErasureKind, ErasureScope
+from memory.values.governance.changes import ChangeActor, ChangedItem, ChangeKind
+from memory.values.governance.erasures import ErasureKind, ErasureScope
 from memory.values.ids import entity_id, reply_id
 from memory.values.records import Memory, Resource
 from tests.memory.erasure.conversations import NOON, Said, everything, learn, shape

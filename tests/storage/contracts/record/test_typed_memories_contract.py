@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.record import SystemOfRecord
-from memory.ports.repositories import Access
-from memory.ports.vectors import Collection
+from memory.ports.stores.record import SystemOfRecord
+from memory.ports.stores.repositories import Access
+from memory.ports.stores.vectors import Collection
 from memory.values.errors import InvalidField
-from memory.values.readings import Qualifier
 from memory.values.typed_memories import MemoryPriority, MemoryStatus, MemoryType
+from memory.values.understanding.readings import Qualifier
 
 TAIPEI = timezone(timedelta(hours=8))
 

@@ -1,4 +1,4 @@
-"""What all locks and rate limiters do (`memory.ports.coordination`): the fakes, Redis, and its safety net."""
+"""What all locks and rate limiters do (`memory.ports.stores.coordination`): the fakes, Redis, and its safety net."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from memory.ports.coordination import Locks, RateLimiter
+from memory.ports.stores.coordination import Locks, RateLimiter
 from memory.values.errors import InvalidField, Overloaded, StoreUnavailable
 from storage.inmemory.coordination import InMemoryLocks, InMemoryRateLimiter
 from storage.redis.client import RedisClient

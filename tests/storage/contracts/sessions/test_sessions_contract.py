@@ -1,4 +1,4 @@
-"""What every session store does (`memory.ports.sessions`): the fake, Redis, and Redis with its safety net."""
+"""What every session store does (`memory.ports.stores.sessions`): the fake, Redis, and Redis with its safety net."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory.ports.sessions import (
+from memory.ports.stores.sessions import (
     CONTEXT_TTL,
     COREFERENCE_HISTORY,
     DEIXIS_WORDS,
@@ -15,10 +15,16 @@ from memory.ports.sessions import (
     MENTIONED_ENTITIES,
     SessionStore,
 )
-from memory.values.dialogue import Role, SessionContext
 from memory.values.errors import InvalidField
-from memory.values.mentions import Mention
-from memory.values.resolutions import Alternative, Clarification, CoreferenceResolution, ReferenceSource, Revision
+from memory.values.understanding.dialogue import Role, SessionContext
+from memory.values.understanding.mentions import Mention
+from memory.values.understanding.resolutions import (
+    Alternative,
+    Clarification,
+    CoreferenceResolution,
+    ReferenceSource,
+    Revision,
+)
 from storage.inmemory.sessions import InMemorySessions
 from storage.redis.client import RedisClient
 from storage.redis.sessions import RedisSessions

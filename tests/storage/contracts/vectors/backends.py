@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from memory.ports.vectors import Collection, VectorIndex
+from memory.ports.stores.vectors import Collection, VectorIndex
 from storage.edge.vectors import EdgeVectors
 from storage.inmemory.vectors import InMemoryVectors
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors

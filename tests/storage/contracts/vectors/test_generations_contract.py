@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.ports.generations import GenerationStore, VectorModel
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery
+from memory.ports.stores.generations import GenerationStore, VectorModel
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery
 from memory.values.errors import InvalidField, StoreUnavailable
 from storage.edge.generations import EdgeGenerations
 from storage.edge.shards import Aliases, drop_shards

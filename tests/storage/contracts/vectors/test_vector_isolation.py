@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.ports.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
+from memory.ports.stores.vectors import Collection, IndexPoint, IndexQuery, VectorIndex
 from memory.values.hits import SearchFilter
 from memory.values.vectors import SparseVector
 from storage.inmemory.vectors import InMemoryVectors

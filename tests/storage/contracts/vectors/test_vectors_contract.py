@@ -1,4 +1,4 @@
-"""What every vector index does (`memory.ports.vectors`): the fake, the embedded engine, and the server's adapter.
+"""What every `VectorIndex` does: the fake, the embedded engine, and the server's adapter.
 
 The cases of `qdrant-server` run on a real server (`tests.storage.servers`), in collections of their own, which they
 delete.
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory.ports.vectors import Collection, IndexQuery, VectorIndex
-from memory.values.dialogue import Role
+from memory.ports.stores.vectors import Collection, IndexQuery, VectorIndex
 from memory.values.errors import InvalidField
 from memory.values.hits import SearchFilter
+from memory.values.understanding.dialogue import Role
 from memory.values.vectors import SparseVector
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory.ports.vectors import PAYLOAD_FIELDS, Collection, IndexPoint, IndexQuery, VectorIndex
+from memory.ports.stores.vectors import PAYLOAD_FIELDS, Collection, IndexPoint, IndexQuery, VectorIndex
 from memory.values.errors import InvalidField
 from memory.values.vectors import SparseVector
 

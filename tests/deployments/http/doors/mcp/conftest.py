@@ -8,7 +8,7 @@ import pytest
 import deployments.http.doors.mcp.server  # noqa: F401 - as an ingress replica does before it answers
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
-from memory.values.identity import DEFAULT_APP, KeyScope
+from memory.values.access.identity import DEFAULT_APP, KeyScope
 from tests.deployments.serving import at_port, running_app
 
 ERAS = ("2026-07-28", "legacy")

@@ -9,7 +9,7 @@ from starlette.routing import Mount
 
 from deployments.http.doors.mcp.route import McpDoor
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from testing.node_tools import node_tool
 from tests.deployments.http.doors.mcp.conformance_fixtures import add_fixtures
 from tests.deployments.http.doors.mcp.conftest import Secret

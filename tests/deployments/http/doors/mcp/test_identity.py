@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from deployments.config.access_settings import LimitArgs
 from deployments.http.doors.stored_text import NOTICE
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from storage.inmemory.coordination import InMemoryRateLimiter
 from tests.deployments.conftest import MOVED
 from tests.deployments.http.doors.mcp.conftest import ERAS, Secret

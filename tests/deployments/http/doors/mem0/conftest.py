@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from tests.deployments.serving import running_app
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.values.identity import KeyScope
+from memory.values.access.identity import KeyScope
 from tests.deployments.http.doors.mem0.conftest import SCHEMAS, Client, Door, Start
 
 pytestmark = pytest.mark.slow

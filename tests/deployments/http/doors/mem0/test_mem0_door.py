@@ -13,9 +13,9 @@ from deployments.config.access_settings import LimitArgs
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from memory.ports.services import LearningService, LearnReport
+from memory.values.access.identity import KeyScope
 from memory.values.errors import Unavailable
-from memory.values.forgetting import ForgetReport, ForgetRequest
-from memory.values.identity import KeyScope
+from memory.values.governance.forgetting import ForgetReport, ForgetRequest
 from storage.inmemory.coordination import InMemoryRateLimiter
 from tests.deployments.conftest import MOVED
 from tests.deployments.serving import serving

@@ -1,0 +1,1 @@
+"""Builds what computes with models, in the deployments that run them."""

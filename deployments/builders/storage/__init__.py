@@ -1,0 +1,1 @@
+"""Opens the stores, encrypted or not, and checks them."""

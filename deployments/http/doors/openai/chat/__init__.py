@@ -1,0 +1,1 @@
+"""Chat completions: memory around one answer."""

@@ -1,0 +1,1 @@
+"""Responses and conversations: what the service keeps for the caller."""

@@ -1,0 +1,223 @@
+"""Where conversations and responses are kept: as items of their person, which export and erasure know."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory.ports.stores.record import SystemOfRecord
+from memory.values.base import utc_now
+from memory.values.errors import NotFound
+from memory.values.ids import new_id
+from memory.values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem
+
+from .items import Item, place_of
+
+_KEPT = ItemCollection.CONVERSATIONS
+_CONVERSATIONS, _RESPONSES = ("conversations",), ("responses",)
+_PAGE = 256
+_MAX_RESPONSES = 200
+"""So many responses before one are part of what it continues."""
+
+
+class ConversationNotFound(NotFound):
+    """The person has no such conversation, or it has no such item."""
+
+
+class ResponseNotFound(NotFound):
+    """The person has no such response."""
+
+
+@dataclass(frozen=True)
+class KeptResponse:
+    """A response with what it answers.
+
+    Args:
+        response: As it was replied.
+        input: The items of its request.
+        session_id: The session in which its message was learned.
+    """
+
+    response: dict[str, Any]
+    input: list[Item]
+    session_id: str
+
+
+class ConversationStore:
+    """Conversations and responses in the system of record; every method acts for one person."""
+
+    def __init__(self, record: SystemOfRecord) -> None:
+        self._record = record
+
+    async def create(self, items: Sequence[Item], metadata: dict[str, str], *, user_id: str) -> dict[str, Any]:
+        """A new conversation with these items."""
+        now = utc_now()
+        id_ = f"conv_{new_id().replace('-', '')}"
+        value = {"id": id_, "object": "conversation", "created_at": int(now.timestamp()), "metadata": metadata}
+        await self._put([_stored(user_id, _CONVERSATIONS, id_, value, id_), *_items(user_id, id_, items)])
+        return value
+
+    async def get(self, id_: str, *, user_id: str) -> dict[str, Any]:
+        """A conversation.
+
+        Raises:
+            ConversationNotFound: There is none.
+        """
+        found = await self._get(_CONVERSATIONS, id_, user_id=user_id)
+        if found is None:
+            raise ConversationNotFound(f"There is no conversation {id_!r}.")
+        return found
+
+    async def set_metadata(self, id_: str, metadata: dict[str, str], *, user_id: str) -> dict[str, Any]:
+        """The conversation with other metadata.
+
+        Raises:
+            ConversationNotFound: There is none.
+        """
+        value = {**await self.get(id_, user_id=user_id), "metadata": metadata}
+        await self._put([_stored(user_id, _CONVERSATIONS, id_, value, id_)])
+        return value
+
+    async def delete(self, id_: str, *, user_id: str) -> None:
+        """Deletes a conversation with its items; what was learned of it stays.
+
+        Raises:
+            ConversationNotFound: There is none.
+        """
+        await self.get(id_, user_id=user_id)
+        async with self._record.writing(user_id=user_id) as unit:
+            while page := await unit.items.page(_KEPT, prefix=("items", id_), limit=_PAGE):
+                await unit.items.delete([item.place for item in page])
+            await unit.items.delete([ItemPlace(_KEPT, _CONVERSATIONS, id_)])
+            await unit.commit()
+
+    async def add(self, id_: str, items: Sequence[Item], *, user_id: str) -> None:
+        """Appends items.
+
+        Raises:
+            ConversationNotFound: There is no such conversation.
+        """
+        await self.get(id_, user_id=user_id)
+        await self._put(_items(user_id, id_, items))
+
+    async def items(
+        self, id_: str, *, user_id: str, limit: int, descending: bool = False, after: str | None = None
+    ) -> list[Item]:
+        """Items in the order in which they were added, or the reverse, behind the one of this id.
+
+        Raises:
+            ConversationNotFound: There is no such conversation or item.
+        """
+        await self.get(id_, user_id=user_id)
+        behind = None if after is None else await self._item(id_, after, user_id=user_id)
+        async with self._record.reading(user_id=user_id) as unit:
+            order = ItemOrder.KEY_DESCENDING if descending else ItemOrder.KEY
+            page = await unit.items.page(_KEPT, prefix=("items", id_), order=order, behind=behind, limit=limit)
+        return [dict(item.value) for item in page]
+
+    async def all_items(self, id_: str, *, user_id: str) -> list[Item]:
+        """All items, first to last.
+
+        Raises:
+            ConversationNotFound: There is no such conversation.
+        """
+        found: list[Item] = []
+        while page := await self.items(id_, user_id=user_id, limit=_PAGE, after=found[-1]["id"] if found else None):
+            found += page
+        return found
+
+    async def item(self, id_: str, item_id: str, *, user_id: str) -> Item:
+        """One item.
+
+        Raises:
+            ConversationNotFound: There is no such conversation or item.
+        """
+        return dict((await self._item(id_, item_id, user_id=user_id)).value)
+
+    async def delete_item(self, id_: str, item_id: str, *, user_id: str) -> dict[str, Any]:
+        """Deletes an item; the conversation.
+
+        Raises:
+            ConversationNotFound: There is no such conversation or item.
+        """
+        conversation = await self.get(id_, user_id=user_id)
+        item = await self._item(id_, item_id, user_id=user_id)
+        async with self._record.writing(user_id=user_id) as unit:
+            await unit.items.delete([item.place])
+            await unit.commit()
+        return conversation
+
+    async def keep_response(self, kept: KeptResponse, *, user_id: str) -> None:
+        """Keeps a response."""
+        value = {"response": kept.response, "input": kept.input, "session_id": kept.session_id}
+        await self._put([_stored(user_id, _RESPONSES, str(kept.response["id"]), value, kept.session_id)])
+
+    async def response(self, id_: str, *, user_id: str) -> KeptResponse:
+        """A response.
+
+        Raises:
+            ResponseNotFound: There is none.
+        """
+        found = await self._get(_RESPONSES, id_, user_id=user_id)
+        if found is None:
+            raise ResponseNotFound(f"There is no response {id_!r}.")
+        return KeptResponse(**found)
+
+    async def delete_response(self, id_: str, *, user_id: str) -> None:
+        """Deletes a response; what was learned of it stays.
+
+        Raises:
+            ResponseNotFound: There is none.
+        """
+        async with self._record.writing(user_id=user_id) as unit:
+            if not await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_)]):
+                raise ResponseNotFound(f"There is no response {id_!r}.")
+            await unit.commit()
+
+    async def chain(self, id_: str, *, user_id: str) -> list[KeptResponse]:
+        """A response and those that it continues, oldest first; an older one that was deleted ends the chain.
+
+        Raises:
+            ResponseNotFound: There is no such response.
+        """
+        found = [await self.response(id_, user_id=user_id)]
+        while len(found) < _MAX_RESPONSES and (before := found[-1].response.get("previous_response_id")):
+            value = await self._get(_RESPONSES, before, user_id=user_id)
+            if value is None:
+                break
+            found.append(KeptResponse(**value))
+        return found[::-1]
+
+    async def _item(self, id_: str, item_id: str, *, user_id: str) -> StoredItem:
+        async with self._record.reading(user_id=user_id) as unit:
+            found = await unit.items.get([ItemPlace(_KEPT, ("items", id_), place_of(item_id))])
+        if not found or found[0].value.get("id") != item_id:
+            raise ConversationNotFound(f"The conversation {id_!r} has no item {item_id!r}.")
+        return found[0]
+
+    async def _get(self, namespace: tuple[str, ...], key: str, *, user_id: str) -> dict[str, Any] | None:
+        async with self._record.reading(user_id=user_id) as unit:
+            found = await unit.items.get([ItemPlace(_KEPT, namespace, key)])
+        return dict(found[0].value) if found else None
+
+    async def _put(self, items: Sequence[StoredItem]) -> None:
+        async with self._record.writing(user_id=items[0].user_id) as unit:
+            await unit.items.put(items)
+            await unit.commit()
+
+
+def _items(user_id: str, id_: str, items: Sequence[Item]) -> list[StoredItem]:
+    return [_stored(user_id, ("items", id_), place_of(item["id"]), item, id_) for item in items]
+
+
+def _stored(user_id: str, namespace: tuple[str, ...], key: str, value: dict[str, Any], session_id: str) -> StoredItem:
+    now = utc_now()
+    return StoredItem(
+        user_id=user_id,
+        collection=_KEPT,
+        namespace=namespace,
+        key=key,
+        value=value,
+        created_at=now,
+        updated_at=now,
+        session_id=session_id,
+    )

@@ -1,0 +1,1 @@
+"""The roles of models: they hold no data of users."""

@@ -1,0 +1,70 @@
+"""The role that chooses which memories answer a question, in which words, and says when none does."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ...values.base import Timestamp, Value
+from ...values.evidence import MAX_ANSWER_LINES as MAX_ANSWER_LINES
+from ...values.understanding.dialogue import Role
+from .language import Priority
+
+
+class DatedLine(Value):
+    """What was said, when and by whom."""
+
+    text: str
+    said_at: Timestamp
+    role: Role = Role.USER
+
+
+class AnswerReadRequest(Value):
+    """A question with its references resolved, and the lines among which its answer may stand, in any order."""
+
+    question: str
+    lines: tuple[DatedLine, ...] = Field(max_length=MAX_ANSWER_LINES)
+    now: Timestamp
+
+
+class LineReading(Value):
+    """What one line is to the question.
+
+    Attributes:
+        answers: The probability that the line is (part of) the answer, 0 to 1.
+        outdated: The probability that what it answers held once and another line replaced it, 0 to 1.
+        start: Where the words that answer begin, in code points of the line's text.
+        end: Where they end; equal to `start` where the line answers without words of its own (its date alone).
+    """
+
+    answers: float
+    outdated: float
+    start: int
+    end: int
+
+
+class AnswerReading(Value):
+    """What the lines say to a question.
+
+    Attributes:
+        lines: One for each line, in order.
+        unanswered: The calibrated probability that no line answers, 0 to 1; 1 where there is no line.
+    """
+
+    lines: tuple[LineReading, ...]
+    unanswered: float
+
+
+class AnswerReader(ABC):
+    """Reads a question with all its lines together, in one pass."""
+
+    @abstractmethod
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        """Reads questions in order; lines longer than the model reads are cut, never left out.
+
+        Raises:
+            Overloaded: The queue is full.
+            ModelUnavailable: The weights are missing or corrupt, or the engine is gone.
+        """

@@ -1,0 +1,1 @@
+"""The roles of stores: the record with its repositories, vectors, sessions, locks."""

@@ -1,0 +1,1 @@
+"""Who asks: apps, users, API keys and their secrets."""

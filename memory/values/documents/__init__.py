@@ -1,0 +1,1 @@
+"""Documents that the users of an app share: corpora, chunks and their graph (004)."""

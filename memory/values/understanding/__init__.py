@@ -1,0 +1,1 @@
+"""What a message means: turns, mentions, readings, extractions and resolutions of references."""

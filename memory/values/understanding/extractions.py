@@ -1,0 +1,39 @@
+"""What extraction finds in one text."""
+
+from ..base import Value
+from .mentions import Mention
+from .readings import Intent, Rewrite, StatedFact
+
+
+class RememberIntent(Value):
+    """The user asked to remember something: what was said to ask for it, and what is to be remembered.
+
+    `content_start == content_end` where the user points back ("記住這個") and the content is the turn before.
+    """
+
+    trigger: str
+    content: str
+    content_start: int
+    content_end: int
+
+
+class Extraction(Value):
+    """All that was found in one text; mentions are in text order and do not overlap.
+
+    `intents` are those that hold, most probable first; `facts` those that it states. `rewrite` says what the text means
+    in the conversation in which it was read, None where it was read alone. `degraded` names the parts without which it
+    was made (DESIGN §7). `version` says which code and weights made it (`Extractor.version`); it is empty where that
+    is not known.
+    """
+
+    mentions: tuple[Mention, ...] = ()
+    remember: tuple[RememberIntent, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    facts: tuple[StatedFact, ...] = ()
+    rewrite: Rewrite | None = None
+    degraded: tuple[str, ...] = ()
+    version: str = ""
+
+    def is_by(self, version: str) -> bool:
+        """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""
+        return bool(version) and self.version == version and not self.degraded
