@@ -4296,10 +4296,31 @@ export interface components {
             user_id?: string;
         };
         /**
+         * Source
+         * @description A memory that the reply was made from.
+         */
+        deployments__http__doors__openai__chat__memory_use__Source: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Score */
+            score: number;
+            /** Session Id */
+            session_id: string | null;
+            /** Text */
+            text: string;
+        };
+        /**
          * ItemList
          * @description A page of items; `last_id` is the `after` of the next one.
          */
-        deployments__http__doors__openai__conversations__ItemList: {
+        deployments__http__doors__openai__stateful__conversations__ItemList: {
             /** Data */
             data: {
                 [key: string]: unknown;
@@ -4316,27 +4337,6 @@ export interface components {
              * @constant
              */
             object?: "list";
-        };
-        /**
-         * Source
-         * @description A memory that the reply was made from.
-         */
-        deployments__http__doors__openai__memory_use__Source: {
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Id */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Score */
-            score: number;
-            /** Session Id */
-            session_id: string | null;
-            /** Text */
-            text: string;
         };
         /**
          * FoundItem
@@ -6392,7 +6392,7 @@ export interface components {
          *         building: The version that is being indexed; None where none is.
          *         chunk_count: Chunks of the current version.
          */
-        memory__values__corpora__Source: {
+        memory__values__documents__corpora__Source: {
             /**
              * App
              * @default default
@@ -6577,7 +6577,7 @@ export interface components {
              * Sources
              * @default []
              */
-            sources?: components["schemas"]["deployments__http__doors__openai__memory_use__Source"][];
+            sources?: components["schemas"]["deployments__http__doors__openai__chat__memory_use__Source"][];
         };
         /**
          * Mention
@@ -8741,7 +8741,7 @@ export interface components {
             /** Next */
             next: string | null;
             /** Results */
-            results: components["schemas"]["memory__values__corpora__Source"][];
+            results: components["schemas"]["memory__values__documents__corpora__Source"][];
         };
         /**
          * SourceRollbackBody
@@ -9358,7 +9358,7 @@ export interface components {
         };
         /**
          * TypedMemory
-         * @description 001's Memory with the fields of its Qdrant extension: a fact as `memory.ports.typed_memories` shows it.
+         * @description 001's Memory with the fields of its Qdrant extension: a fact as `memory.ports.stores.typed_memories` shows it.
          *
          *     Args:
          *         memory_id: The id of the fact.
@@ -25102,7 +25102,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                    "application/json": components["schemas"]["deployments__http__doors__openai__stateful__conversations__ItemList"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */
@@ -25204,7 +25204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                    "application/json": components["schemas"]["deployments__http__doors__openai__stateful__conversations__ItemList"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */
@@ -26219,7 +26219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["deployments__http__doors__openai__conversations__ItemList"];
+                    "application/json": components["schemas"]["deployments__http__doors__openai__stateful__conversations__ItemList"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */
