@@ -169,10 +169,11 @@ def show_job(run: Run) -> RenderableType:
     output = run["output"]
     title = f"{_job_name(run)} {run['state']}, {run['done']} of {run['total']} users, begun {run['started_at']}"
     done = _table(title, caption=run["error"])
-    counts = {name: count for name, count in output.items() if name not in ("users", "before", "after")}
-    for name in counts:
-        done.add_column(name, justify="right")
-    done.add_row(*map(str, counts.values()))
+    done.add_column("")
+    done.add_column("count", justify="right")
+    for name, count in output.items():
+        if name not in ("users", "before", "after"):
+            done.add_row(name.replace("_", " "), str(count))
     facts = _table("facts")
     facts.add_column("")
     for name in output["before"]:

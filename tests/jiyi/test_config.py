@@ -37,4 +37,4 @@ def test_a_bad_setting_is_a_message_and_no_traceback(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
-    assert "ingress_replicas (JIYI_INGRESS_REPLICAS): Input should be greater" in capsys.readouterr().out
+    assert "ingress_replicas (JIYI_INGRESS_REPLICAS): Input should be greater" in capsys.readouterr().err

@@ -90,10 +90,10 @@ def test_a_refusal_is_shown_with_what_to_do(
 
 
 def test_one_memory_is_shown_edited_and_its_history_told(asked: list[tuple[str, Any]]) -> None:
-    assert json.loads(_run("show", "ada", "m1")) == ENTRY
+    assert json.loads(_run("show", "ada", "m1", "--json")) == ENTRY
     assert "version 2" in _run("edit", "ada", "m1", "放在四樓。", "--version", "1")
-    assert json.loads(_run("history", "ada", "m1")) == [{"kind": "edit"}]
-    assert json.loads(_run("audit", "ada", "--memory", "m1")) == [DECIDED]
+    assert json.loads(_run("history", "ada", "m1", "--json")) == [{"kind": "edit"}]
+    assert json.loads(_run("audit", "ada", "--memory", "m1", "--json")) == [DECIDED]
     edit = {"user_id": "ada", "text": "放在四樓。", "reason": "", "expected_version": 1}
     assert asked == [
         ("get", ("m1", {"user_id": "ada"})),

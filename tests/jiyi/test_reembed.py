@@ -87,7 +87,7 @@ def _jiyi(*words: str) -> Result:
 @pytest.mark.parametrize("words", [[], ["--rollback", "--finish"], ["--to", "mpnet", "--status"]], ids=str)
 def test_exactly_one_thing_can_be_asked_for(words: list[str]) -> None:
     done = _jiyi(*words)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "--rollback" in done.output
 
 
