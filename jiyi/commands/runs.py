@@ -168,7 +168,7 @@ def show_job(run: Run) -> RenderableType:
     """Renders what a job over facts did, and the counts before and after."""
     output = run["output"]
     title = f"{_job_name(run)} {run['state']}, {run['done']} of {run['total']} users, begun {run['started_at']}"
-    done = _table(title, caption=run["error"])
+    done = _table("", caption=run["error"])
     done.add_column("")
     done.add_column("count", justify="right")
     for name, count in output.items():
@@ -180,7 +180,7 @@ def show_job(run: Run) -> RenderableType:
         facts.add_column(name.replace("_", " "), justify="right")
     for when in ("before", "after"):
         facts.add_row(when, *(_figure(figure) for figure in output[when].values()))
-    return Group(done, facts)
+    return Group(title, done, facts)
 
 
 def _job_name(run: Run) -> str:

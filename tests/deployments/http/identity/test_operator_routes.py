@@ -20,6 +20,7 @@ from deployments.http.support.services import Services
 from deployments.telemetry.tracing import add_trace
 
 _BASE = "/knowledge/base"
+_GRAPH = "/knowledge/graph/{corpus_id}"
 _WITHOUT_MEMORY = {
     "/v1/embeddings",
     "/v1/models",
@@ -29,6 +30,9 @@ _WITHOUT_MEMORY = {
     "/knowledge/search",
     *[_BASE + path for path in ("", "/{corpus_id}", "/{corpus_id}/versions", "/{corpus_id}/search")],
     *[_BASE + path for path in ("/{corpus_id}/sources", "/{corpus_id}/sources/{source_id}/versions")],
+    *[_GRAPH + path for path in ("", "/versions", "/communities", "/nodes", "/paths")],
+    *[_GRAPH + path for path in ("/nodes/{node_id}/neighbours", "/nodes/{node_id}/evidence")],
+    _GRAPH + "/edges/{edge_id}/evidence",
 }
 """What neither reads nor changes anybody's memory, and needs a credential of any scope: knowledge is an app's."""
 
