@@ -44,7 +44,7 @@ class Person:
         self.used.add(f"{method} {path}")
         reply = self.http.request(method, path.format(**content.pop("names", {})), **content)
         assert reply.status_code in (200, 201, 202, 204), f"{method} {path}: {reply.text}"
-        is_json = reply.headers.get("content-type", "").startswith("application/json")
+        is_json = reply.status_code != 204 and reply.headers["content-type"].startswith("application/json")
         return dict(reply.json()) if is_json else {}
 
     def use_every_door(self) -> None:
