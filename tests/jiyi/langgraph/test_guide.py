@@ -1,4 +1,4 @@
-"""The agent of docs/how-to/langgraph.md runs as it is written, and remembers though its process is killed in between."""
+"""The agent of docs/how-to/langgraph.md runs as it is written, and remembers although its process is killed."""
 
 import re
 import signal
