@@ -13,6 +13,10 @@ from memory.values.items import FoundItem, ItemOperation, ItemResult, StoredItem
 from ..client.calls import call
 from ..client.clients import AsyncClient
 
+MAX_UNDER_WAY = 32
+"""So many requests of one store or saver are under way at once; the work of a pool of connections grows with the square
+of those that wait for it."""
+
 T = TypeVar("T")
 Results = tuple[StoredItem | tuple[FoundItem, ...] | tuple[tuple[str, ...], ...] | None, ...]
 
@@ -33,6 +37,7 @@ class RemoteItems(ItemBatches):
         self._path = path
         self._user = {} if user_id is None else {"user_id": user_id}
         self._client = client
+        self._under_way = asyncio.Semaphore(MAX_UNDER_WAY)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jiyi-langgraph", daemon=True)
         self._thread.start()
@@ -60,5 +65,6 @@ class RemoteItems(ItemBatches):
         body = self._user | {"operations": [operation.model_dump(mode="json") for operation in operations]}
         # A batch says what is to be, so that it may be sent again.
         request = call("POST", self._path, body=body, repeatable=True)
-        reply: dict[str, Results] = await self._client._transport.send(request, dict[str, Results])
+        async with self._under_way:
+            reply: dict[str, Results] = await self._client._transport.send(request, dict[str, Results])
         return list(reply["results"])

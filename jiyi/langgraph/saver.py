@@ -35,7 +35,7 @@ class JiyiSaver(ItemSaver):
         url: Base URL of the service.
         user_id: Whose graphs; not needed where the API key belongs to a user.
         api_key: An API key or token, where the service asks for one.
-        serde: Writes and reads values; None for LangGraph's own, which makes null of what it does not know.
+        serde: Writes and reads values; None for LangGraph's own, which gives of types that it does not know their data.
         patience_s: For how long a call is sent again while the service is away; 0 for one attempt.
         timeout_s: Seconds that one attempt may take.
         transport: In place of the network, for tests.

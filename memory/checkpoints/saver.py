@@ -48,7 +48,10 @@ _PAGE = 100
 
 
 def strict_serializer() -> JsonPlusSerializer:
-    """A serialiser that makes nothing but plain values and LangGraph's own types of what it loads."""
+    """LangGraph's serialiser, which of what it loads constructs plain values and LangGraph's own types alone.
+
+    Checkpoints can be written by an import, and a permissive serialiser imports and calls whatever they name.
+    """
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
@@ -59,11 +62,11 @@ class ItemSaver(BaseCheckpointSaver[str]):
 
     Args:
         items: Where they are kept, for one user.
-        serde: Writes and reads values; None for LangGraph's own.
+        serde: Writes and reads values; None for that of `strict_serializer`.
     """
 
     def __init__(self, items: ItemBatches, *, serde: SerializerProtocol | None = None) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=serde or strict_serializer())
         self._items = items
 
     @override

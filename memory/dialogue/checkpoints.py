@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import (
 )
 from typing_extensions import override
 
+from ..checkpoints.saver import strict_serializer
 from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.ids import derive_id
@@ -48,7 +49,7 @@ class RecordSaver(BaseCheckpointSaver[int]):
     """
 
     def __init__(self, record: SystemOfRecord, *, now: Callable[[], datetime] = utc_now) -> None:
-        super().__init__()
+        super().__init__(serde=strict_serializer())
         self._record = record
         self._now = now
 

@@ -58,7 +58,7 @@ class ItemCollection(StrEnum):
     PERSONAS = "personas"
     """Who the assistant is for the user, and what conversation has told of it (`memory.values.personas`)."""
     DIALOGUE = "dialogue"
-    """States of the service's own dialogue graph. No route writes here, since the service trusts what it loads."""
+    """States of the service's own dialogue graph. An import can write here too: they are loaded as plain data."""
 
 
 OPAQUE_COLLECTIONS = frozenset({ItemCollection.CHECKPOINTS, ItemCollection.DIALOGUE})

@@ -43,8 +43,9 @@ class Person:
     def send(self, method: str, path: str, **content: Any) -> dict[str, Any]:
         self.used.add(f"{method} {path}")
         reply = self.http.request(method, path.format(**content.pop("names", {})), **content)
-        assert reply.status_code in (200, 201, 202), f"{method} {path}: {reply.text}"
-        return dict(reply.json()) if reply.headers["content-type"].startswith("application/json") else {}
+        assert reply.status_code in (200, 201, 202, 204), f"{method} {path}: {reply.text}"
+        is_json = reply.status_code != 204 and reply.headers["content-type"].startswith("application/json")
+        return dict(reply.json()) if is_json else {}
 
     def use_every_door(self) -> None:
         """Sends the secret wherever texts go in."""
@@ -100,6 +101,7 @@ class Person:
         self.govern()
         self.send("POST", "/v1/embeddings", json={"input": [word, chinese, self.user_id]})
         self.use_openai()
+        self.use_store()
         owner = {"user_id": self.user_id}
         exported = self.settled_export()
         headers = {"content-type": "application/x-ndjson"}
@@ -122,6 +124,21 @@ class Person:
         self.send("POST", "/v1/rerank", json={"query": word, "documents": [self.chinese]})
         search = {"names": {"vector_store_id": "memory"}, "headers": mine}
         self.send("POST", "/v1/vector_stores/{vector_store_id}/search", json={"query": word}, **search)
+
+    def use_store(self) -> None:
+        """Sends the secret wherever texts go in at the store and at the checkpoints of LangGraph."""
+        word, chinese, notes = self.word, self.chinese, [self.word, "notes"]
+        item = {"namespace": notes, "key": f"k-{word}", "value": {"text": f"{word} and {chinese}.", word: [chinese]}}
+        self.send("PUT", "/store/items", json={"user_id": self.user_id, **item})
+        found = self.post("/store/items/search", namespace_prefix=[word], query=chinese, filter={word: [chinese]})
+        assert [hit["key"] for hit in found["items"]] == [item["key"]]
+        listed = self.post("/store/namespaces", prefix=[word], suffix=["*"])
+        assert listed["namespaces"] == [notes]
+        for path in ("/store/batch", "/store/checkpoints/batch"):
+            put = {"op": "put", **item, "key": f"batch-{word}", "session_id": f"s-{word}"}
+            search = {"op": "search", "prefix": [word], "query": chinese if path == "/store/batch" else None}
+            self.post(path, operations=[put])
+            assert self.post(path, operations=[search])["results"][0]
 
     def use_mem0(self) -> None:
         """Sends the secret through the door for mem0's clients, which the OpenAPI document does not have."""
@@ -173,13 +190,15 @@ class Person:
             get("/categories")["results"],
             get("/changes")["results"],
             get(f"/sessions/s-{self.word}")["turns"],
+            self.post("/store/items/search")["items"],
+            self.post("/store/checkpoints/batch", operations=[{"op": "search"}])["results"][0],
             *get("/memories/conflicts").values(),
         ]
         return [{_name(item) for item in found} for found in lists]
 
 
 def _name(item: dict[str, Any]) -> str:
-    names = ("id", "entity_id", "memory_id", "change_id", "fact_id", "content", "name")
+    names = ("id", "entity_id", "memory_id", "change_id", "fact_id", "content", "name", "key")
     named = item.get("memory", item)
     return next((str(named[name]) for name in names if name in named), str(item))
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from langgraph.store.base import (
     BaseStore,
@@ -17,6 +18,7 @@ from langgraph.store.base import (
 
 from jiyi.errors import Unreachable
 from jiyi.langgraph import JiyiStore
+from jiyi.langgraph.remote import MAX_UNDER_WAY
 from memory.values.ids import new_id
 from tests.deployments.loopback import on_loopback
 
@@ -136,6 +138,22 @@ def test_users_never_see_each_others_items(url: str) -> None:
         assert (bob.search(()), bob.list_namespaces()) == ([], [])
         bob.delete(("a",), "k")
         assert ann.get(("a",), "k") is not None
+
+
+async def test_of_a_thousand_calls_at_once_few_are_under_way_and_all_are_answered() -> None:
+    under_way = most = 0
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        return httpx.Response(200, json={"results": [None]})
+
+    with JiyiStore(user_id="ann", transport=httpx.MockTransport(answer)) as store:
+        assert await asyncio.gather(*(store.aget(("a",), str(number)) for number in range(1_000))) == [None] * 1_000
+    assert 1 < most <= MAX_UNDER_WAY
 
 
 def test_a_service_that_is_away_is_an_error_that_says_so() -> None:
