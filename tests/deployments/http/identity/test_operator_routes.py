@@ -90,7 +90,7 @@ def test_a_route_is_about_a_user_or_for_operators_and_then_audited(route: APIRou
 async def test_every_act_of_an_operator_is_one_line_with_the_request(route: APIRoute, http: httpx.AsyncClient) -> None:
     method = min(route.methods or ())
     names = {"key_id": "no-such-key", "kind": "nightly", "run_id": "no-such-run"}
-    path = route.path.format(**names, corpus_id="no-such-corpus", source_id="no")
+    path = route.path.format(**names, corpus_id="no-such-corpus", source_id="no", version=1)
     body = {"name": "k", "scope": "app", "model": "unknown"}
     with capture_logs() as lines:
         reply = await http.request(method, path, json=body, headers={"X-Request-Id": "of-this-act"})
