@@ -378,7 +378,7 @@ def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_
     assert receipt["purged"] == {"record": True, "sessions": True, "vectors": True}
     assert receipt["removed"]["record.resources"] > 5
     assert receipt["removed"]["vectors.points"] > 5
-    assert receipt["removed"]["sessions"] == 3
+    assert receipt["removed"]["sessions"] == 6
 
     assert files_with(home, ann.traces) == {}
     assert files_with((home / "cluster").resolve(), ann.traces) == {}

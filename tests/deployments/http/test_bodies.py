@@ -56,7 +56,8 @@ async def test_bulk_routes_take_more(http: httpx.AsyncClient, path: str) -> None
         else {"input": [text] * 40}
     )
     assert len(json.dumps(body)) > LIMITS.body_bytes
-    assert (await http.post(path, json=body)).status_code == 200
+    status = (await http.post(path, json=body)).status_code
+    assert status == 200 if path in ("/memories", "/v1/embeddings") else status != 413  # others want other bodies
 
 
 @pytest.mark.parametrize(
@@ -120,10 +121,10 @@ def test_what_is_too_much_is_what_a_parser_finds(document: Any, ascii_only: bool
         or sum(commas for _, _, commas in found) > 8
     )
     with pytest.MonkeyPatch.context() as patch:
-        for name, limit in (("MAX_DEPTH", 3), ("MAX_MEMBERS", 3), ("MAX_VALUES", 8)):
+        for name, limit in (("MAX_DEPTH", 3), ("MAX_VALUES", 8)):
             patch.setattr(bodies, name, limit)
         content = json.dumps(document, ensure_ascii=ascii_only).encode()
-        assert (excess(content) is not None) == expected, content
+        assert (excess(content, 3) is not None) == expected, content
 
 
 @given(content=st.binary(max_size=200) | TEXTS.map(str.encode))
