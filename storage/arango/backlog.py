@@ -92,7 +92,7 @@ class ArangoBacklog(Backlog):
 
     @override
     async def owners(self, memory_id: str) -> list[str]:
-        found = await query_alone(self._server, aql.OWNERS_OF_MEMORY, order=order_of(memory_id))
+        found = await query_alone(self._server, aql.ALL_OWNERS_OF_MEMORY, order=order_of(memory_id))
         return sorted(text_of(user) for user in found)
 
     @override

@@ -331,7 +331,7 @@ FOR d IN @@collection FILTER d.user_id == @user LIMIT @limit REMOVE d IN @@colle
 
 # Over all users
 
-OWNERS_OF_MEMORY = "FOR m IN memories FILTER m.order == @order RETURN m.user_id"
+ALL_OWNERS_OF_MEMORY = "FOR m IN memories FILTER m.order == @order RETURN m.user_id"
 ALL_USERS = """
 FOR u IN users FILTER u.order > @after SORT u.order
 LET resource = (FOR d IN resources FILTER d.user_id == u.user_id LIMIT 1 RETURN 1)

@@ -25,7 +25,13 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
         "last_mentioned": NOON_S + 3600,
         "mention_count": 7,
     },
-    MEMORIES: {"confidence": 0.75, "access_count": 2**40, "created_at": NOON_S, "updated_at": 0.0},
+    MEMORIES: {
+        "confidence": 0.75,
+        "access_count": 2**40,
+        "created_at": NOON_S,
+        "updated_at": 0.0,
+        "language": "chinese",
+    },
     FACTS: {
         "category": "preference",
         "entity_type": "part_number",
@@ -36,7 +42,7 @@ PAYLOADS: dict[Collection, dict[str, Any]] = {
         "created_at": NOON_S,
         "updated_at": NOON_S + 60,
     },
-    Collection.KNOWLEDGE: {"corpus_id": "c", "source_id": "s", "chunk_index": 12},
+    Collection.KNOWLEDGE: {"corpus_id": "c", "source_id": "s", "chunk_index": 12, "language": "other"},
 }
 
 
