@@ -39,7 +39,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def test_a_client_may_ask_for_the_protocol(url: str) -> None:
-    async with Client(url, mode="2026-07-28") as client:
+    async with Client(url, mode="auto") as client:
         assert client.protocol_version == "2026-07-28"
     async with Client(url, mode="legacy") as client:
         assert client.protocol_version == "2025-11-25"
