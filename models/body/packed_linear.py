@@ -24,8 +24,9 @@ class PackedLinear(nn.Linear):
         """Does nothing: the weights are assigned, and initialising them on the meta device takes a second."""
 
     def pack(self) -> None:
-        """Packs the weights and drops the originals; does nothing if torch has no oneDNN."""
-        if torch.backends.mkldnn.is_available():
+        """Packs the weights and drops the originals; does nothing where oneDNN does not compute in their type."""
+        is_supported = self.weight.dtype is not torch.bfloat16 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        if torch.backends.mkldnn.is_available() and is_supported:
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach())
             self.register_parameter("weight", None)
 

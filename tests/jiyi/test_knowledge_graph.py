@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from typer.testing import CliRunner
 
-from jiyi import knowledge_graph
+from jiyi import cli
+from jiyi.commands import knowledge_graph
 from tests.jiyi.test_knowledge import run
 
 
@@ -42,6 +44,6 @@ def test_a_graph_is_built_asked_and_rolled_back(
 
 
 def test_what_is_not_there_is_named(url: str) -> None:
-    code, output = run("graph", "show", "nowhere", "--url", url)
-    assert code == 2
-    assert "nowhere" in output
+    result = CliRunner().invoke(cli.app, ["knowledge", "graph", "show", "nowhere", "--url", url])
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr

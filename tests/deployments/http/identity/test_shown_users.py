@@ -22,8 +22,8 @@ from tests.deployments.http.identity.conftest import Client
 
 MARK = "\u241f"
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-OWN_IDS = {("Imported", "from_user_id"), ("KeyReply", "user")}
-"""Fields that hold the user's own id, since it is stored without the app."""
+OWN_IDS = {("Imported", "from_user_id"), ("KeyReply", "user"), ("Response", "user")}
+"""Fields that hold the user's own id, since it is stored without the app, or said back as the request had it."""
 DIGESTS = {("Erasure", "user"), ("Receipt", "user"), ("Tombstone", "user")}
 """Fields that hold a keyed digest of the user's id."""
 FREE = {
@@ -39,6 +39,10 @@ FREE = {
     ("Receipt", "purged"),
     *[(name, "metadata") for name in ("KnowledgeHit", "Source", "SourceVersion")],
     ("CorpusConfig", "metadata_schema"),
+    ("PersonaProfile", "state"),
+    *[(name, "metadata") for name in ("ConversationReply", "Response", "memory__values__documents__corpora__Source")],
+    ("deployments__http__doors__openai__vector_stores__FoundItem", "attributes"),
+    ("Choice", "logprobs"),
 }
 """Objects with any fields: those of the first line are shown by rules of their own, the others are not ours."""
 ENTITY = Entity(

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from starlette.routing import Mount
+from starlette.routing import Route
 
 from deployments.http.doors.mcp.route import McpDoor
 from deployments.http.support.services import Services
@@ -63,7 +63,7 @@ async def _run(command: list[str], environment: dict[str, str]) -> str:
 async def test_the_conformance_scenarios_that_apply_pass(services: Services, tmp_path: Path) -> None:
     command, environment = node_tool(*CONFORMANCE)
     async with running_app(services) as app, at_port(app) as base:
-        [door] = [route.app for route in app.router.routes if isinstance(route, Mount) and route.path == "/mcp"]
+        [door] = [route.app for route in app.router.routes if isinstance(route, Route) and route.path == "/mcp"]
         assert isinstance(door, McpDoor)
         add_fixtures(await door.server())
         suite = [*command, "server", "--url", f"{base}/mcp", "--suite", "all", "-o", str(tmp_path)]
