@@ -12,11 +12,18 @@ from memory.values.understanding.dialogue import Role
 from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
 
-NONE, UPDATE, PAST = "none", "update", "past"
+NONE, UPDATE, PAST, REQUEST = "none", "update", "past", "request"
 REPLACING = (UPDATE, PAST)
 """Kinds of questions whose answer replaced another or was replaced."""
 _LINE = re.compile(r"(\d+) (\d{4}-\d\d-\d\d) (?:\((\w[^)]*)\) )?(.+)")
+_FORGET, _AS_OF = "forget", "as_of"
+_IN_DOUBT = ("STALE", "DOUBT")
 _NEIGHBOURS = 2
+_ASKS_TO_FORGET = re.compile(
+    r"\b(forget|delete|erase|remove|bin|scrub|wipe|scratch|drop|lose|clear|get rid)\b"
+    "|[忘刪删抹]|拿掉|去掉|清掉|清除|移除|丟掉|扔掉|別記|别记|不要記|不要记|不用記|不用记|別留|别留|不要留",
+    re.IGNORECASE,
+)
 _NOON = timedelta(hours=12)
 
 Words = tuple[int, int]
@@ -30,10 +37,12 @@ class MarkedQuestion:
     Attributes:
         id: File and line.
         question: As it is asked.
-        kind: Single, update, past and so on; `NONE` where no line answers.
+        kind: Single, update, past and so on; `NONE` where no line answers; `REQUEST` for what the user asked to
+            forget, which is read as a question is.
         gold: Numbers of the lines that answer; none where nothing does.
         words: Where the words that answer stand in lines of `gold`, as far as it is known.
-        outdated: Numbers of lines that say what held before, as far as they are known.
+        outdated: Numbers of lines that say what held before, as far as they are known: where nothing answers, what hung
+            on something that has changed.
         without: Numbers of lines that must not be shown with the question: what they say was forgotten.
     """
 
@@ -153,9 +162,24 @@ def _scenarios(path: Path) -> Iterator[MarkedLines]:
         elif text.startswith("U:"):
             lines.append(DatedLine(text=text[2:].strip(), said_at=sessions[-1]))
         elif text.startswith("? "):
-            questions.append(_asked(f"{path.stem}-{at}", text[2:], lines))
+            asked = _asked(f"{path.stem}-{at}", text[2:], lines)
+            questions.append(asked)
+            questions += _request(asked, lines) if asked.without else ()
     if questions:
         yield scenario()
+
+
+def _request(asked: MarkedQuestion, lines: Sequence[DatedLine]) -> Iterator[MarkedQuestion]:
+    """The request by which something was forgotten, if one line alone is it, over the lines before it."""
+    last = max(asked.without)
+    requests = [
+        number for number in range(min(asked.without) + 1, len(lines)) if _ASKS_TO_FORGET.search(lines[number].text)
+    ]
+    meant = tuple(number for number in asked.without if requests and number < requests[0])
+    if len(requests) == 1 and meant and last <= requests[0]:
+        [request] = requests
+        after = tuple(range(request, len(lines)))
+        yield MarkedQuestion(f"{asked.id}-request", lines[request].text, REQUEST, meant, without=after)
 
 
 def _asked(name: str, marked: str, lines: Sequence[DatedLine]) -> MarkedQuestion:
@@ -167,19 +191,25 @@ def _asked(name: str, marked: str, lines: Sequence[DatedLine]) -> MarkedQuestion
     folded = [line.text.casefold() for line in lines]
     said = {number for number, text in enumerate(folded) if any(value.casefold() in text for value in wrong)}
     if answer == "NONE":
-        return MarkedQuestion(name, question.strip(), NONE, without=tuple(sorted(said | set(evidence))))
+        is_forgotten = fields.get("type") == _FORGET
+        return MarkedQuestion(
+            name, question.strip(), NONE, without=tuple(sorted(said | set(evidence))) if is_forgotten else ()
+        )
+    if answer.startswith(_IN_DOUBT):  # nothing says how it is now
+        return MarkedQuestion(name, question.strip(), fields["type"], outdated=tuple(evidence[:1]))
     accepted = [[part.strip() for part in choice.split("&")] for choice in answer.split("/")]
     parts_of_answer = [part for choice in accepted for part in choice]
     words = {line: place for line in evidence if (place := _first(lines[line].text, parts_of_answer)) is not None}
     old = tuple(line for line in sorted(said) if line not in words)
     gold = tuple(line for line in evidence if line not in old) or tuple(evidence)
+    kind = fields.get("type", "single")
     return MarkedQuestion(
         name,
         question.strip(),
-        fields.get("type", "single"),
+        kind,
         gold,
         words={line: place for line, place in words.items() if line in gold},
-        outdated=tuple(line for line in old if line not in gold),
+        outdated=gold if kind == _AS_OF else tuple(line for line in old if line not in gold),
     )
 
 

@@ -88,6 +88,15 @@ def take_body(network: AnswerNetwork, reader_weights: Path) -> None:
     add_weights(reader_weights, taken, component="reader")
 
 
+def take_all(network: AnswerNetwork, weights: Path) -> None:
+    """Puts an answer reader's weight file into an untrained network of the same shape.
+
+    Raises:
+        ModelUnavailable: The file is not of an answer reader on the same body.
+    """
+    add_weights(weights, list(network.named_parameters()), component="answers")
+
+
 def load_checkpoint(path: Path, cache: Path, *, attention: str = "sdpa") -> LoadedAnswerReader:
     """The averaged weights of a checkpoint."""
     state = read_checkpoint(path)

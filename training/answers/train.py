@@ -3,8 +3,9 @@
     python -m training.answers.train --corpus FOLDER … --out DIR --cache MODELS [--start CHECKPOINT] [--resume]
 
 Each FOLDER is a chat corpus (`answers` and `scenarios` inside), MODELS holds the prepared body. A new run starts from
-the body of the reader (`--reader`, by default the one that ships). DIR gets `checkpoint.pt` (every few minutes),
-`best.pt` (of the epoch that tuned best), `log.jsonl` and `curve.png`. A run that was killed continues with `--resume`.
+the body of the reader (`--reader`, by default the one that ships), or from an answer reader (`--answers`). DIR gets
+`checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `log.jsonl` and `curve.png`. A run that
+was killed continues with `--resume`.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
 """
 
@@ -23,7 +24,7 @@ from .examples import LabelledRequest
 from .losses import answer_loss, collate_examples
 from .metrics import scores
 from .mix import AnswerMix, AnswerOptions
-from .networks import LoadedAnswerReader, build, take_body
+from .networks import LoadedAnswerReader, build, take_all, take_body
 from .rows import rows_of
 
 _TUNING_ROWS = 300
@@ -35,9 +36,13 @@ def main() -> None:
     parser = training_parser("Trains the answer reader.", "chat corpus, one more than --corpus", AnswerOptions)
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
     parser.add_argument("--reader", type=Path, default=shipped_weight_file("reader"), help="a reader's weight file")
+    parser.add_argument("--answers", type=Path, help="an answer reader's weight file, to start from in its place")
     arguments = start(parser)
     loaded = build(arguments.cache, attention=arguments.attention)
-    take_body(loaded.network, arguments.reader)
+    if arguments.answers is None:
+        take_body(loaded.network, arguments.reader)
+    else:
+        take_all(loaded.network, arguments.answers)
     corpora = [arguments.data, *arguments.corpus]
     blocks = [*read_answers(corpora, Part.TRAIN), *read_scenarios(corpora, Part.TRAIN)]
     mix = AnswerMix(blocks, loaded.reader, chosen_options(AnswerOptions, arguments), seed=arguments.seed)

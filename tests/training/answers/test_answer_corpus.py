@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from training.answers.corpus import NONE, MarkedLines, MarkedQuestion, read_answers, read_scenarios
+from training.answers.corpus import NONE, REQUEST, MarkedLines, MarkedQuestion, read_answers, read_scenarios
 from training.answers.rows import SHOWN, measured
 from training.shared.chat_corpus import part_of
 from training.shared.data_sets import Part
@@ -85,6 +85,47 @@ def test_what_was_forgotten_is_not_shown(tmp_path: Path) -> None:
     [scenario] = read_scenarios([folder(tmp_path, "scenarios", SCENARIO, "zh-Hant-s1")], Part.TRAIN)
     shown = measured(scenario, scenario.questions[1]).request.lines
     assert [line.text for line in shown] == ["我住板橋", "搬到三峽了"]
+
+
+FURTHER = """\
+@ en-s02 en
+## 2026-03-02 09:10
+U: the gate code is 4056
+U: it's ten minutes to the office from our flat
+U: my brother has a code, too
+## 2026-03-20 21:30
+U: we moved out to Otley
+U: please delete that gate code
+## 2026-04-01 08:00
+? How do I open the gate? => NONE | not: 4056 | type: forget
+? What is my brother's code? => NONE | not: 4056 | type: abstain
+? How long is the way to work? => STALE: ten minutes | not: ten minutes | ev: 2, 4 | type: dependent
+? How long did I travel from the flat? => ten minutes | ev: 2 | type: as_of
+---
+"""
+
+
+def test_a_request_to_forget_is_read_as_a_question_over_the_lines_before_it(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", FURTHER, "en-s1")], Part.TRAIN)
+    [request] = [question for question in scenario.questions if question.kind == REQUEST]
+    assert (request.question, request.gold) == ("please delete that gate code", (0,))
+    assert [line.text for line in measured(scenario, request).request.lines] == [
+        line.text for line in scenario.lines[:4]
+    ]
+
+
+def test_what_is_near_is_shown_where_nothing_was_forgotten(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", FURTHER, "en-s1")], Part.TRAIN)
+    asked = questions(scenario)["What is my brother's code?"]
+    assert (asked.kind, asked.gold, asked.without) == (NONE, (), ())
+
+
+def test_what_hung_on_a_change_is_out_of_date_and_answers_what_was_before(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", FURTHER, "en-s1")], Part.TRAIN)
+    asked = questions(scenario)
+    now, before = asked["How long is the way to work?"], asked["How long did I travel from the flat?"]
+    assert (now.gold, now.outdated) == ((), (1,))
+    assert (before.gold, before.outdated) == ((1,), (1,))
 
 
 def test_of_many_lines_those_that_answer_and_the_nearest_are_shown(tmp_path: Path) -> None:
