@@ -77,6 +77,7 @@ class ChatUpstream:
         if self._clock() < self._rests_until:
             raise ModelUnavailable(f"{self.model_id} is resting.", component=LANGUAGE_MODEL)
         chunks: openai.AsyncStream[Any] | None = None
+        has_begun = False
         try:
             async with asyncio.timeout(self._endpoint.timeout_s):
                 chunks = await self._open(messages, options)
@@ -86,9 +87,10 @@ class ChatUpstream:
                         chunk = await anext(chunks)
                     except StopAsyncIteration:
                         return
+                has_begun = True
                 yield chunk.model_dump(exclude_unset=True)
         except self._errors as error:
-            raise self._failure(error) from None
+            raise self._failure(error, has_begun=has_begun) from None
         finally:
             if chunks is not None:
                 await chunks.close()
@@ -114,7 +116,7 @@ class ChatUpstream:
         )
         return stream
 
-    def _failure(self, error: Exception) -> UpstreamRefused | ModelUnavailable:
+    def _failure(self, error: Exception, *, has_begun: bool) -> UpstreamRefused | ModelUnavailable:
         """What is raised for an error of the client; whether the endpoint rests depends on it."""
         openai = self._openai
         if isinstance(error, openai.APIStatusError) and error.status_code in _REFUSED:
@@ -127,7 +129,7 @@ class ChatUpstream:
             problem = f"{self.model_id} answered {error.status_code}."
         elif isinstance(error, TimeoutError | openai.APITimeoutError):
             problem = f"{self.model_id} did not answer within {self._endpoint.timeout_s:g} s."
-        elif isinstance(error, openai.APIConnectionError):
+        elif isinstance(error, openai.APIConnectionError) and not has_begun:  # of a cut stream, httpx's or this one comes
             problem = f"The connection to {self.model_id} failed."
         else:
             problem = f"{self.model_id} stopped in the middle of its reply."
