@@ -63,17 +63,17 @@ class RiskCurve:
 
 
 def risk_curve(judged: Sequence[Judged]) -> RiskCurve | None:
-    """The curve over the confidences of replies; None where a reply that answers has none, or none answers.
+    """The curve over the confidences of replies; None where no reply that answers has one.
 
-    Replies of equal confidence are given together.
+    Replies of equal confidence are given together, and those that have none ("I have removed that") first.
     """
     given = [row for row in judged if not leaves_open(row.answered.reply)]
     sure = [(row.answered.reply.confidence, row.verdict is Verdict.RIGHT) for row in given]
-    if not sure or any(confidence is None for confidence, _ in sure):
+    if all(confidence is None for confidence, _ in sure):
         return None
     at_confidence: dict[float, list[bool]] = {}
     for confidence, is_right in sure:
-        at_confidence.setdefault(confidence or 0.0, []).append(is_right)
+        at_confidence.setdefault(1.0 if confidence is None else confidence, []).append(is_right)
     coverage, risk, answers, errors = [], [], 0, 0
     for confidence in sorted(at_confidence, reverse=True):
         answers += len(at_confidence[confidence])

@@ -99,9 +99,14 @@ def test_replies_of_equal_confidence_are_given_together() -> None:
 
 
 def test_without_confidences_there_is_no_curve() -> None:
-    assert risk_curve([_judged(0, Verdict.RIGHT, confidence=0.5), _judged(4, Verdict.RIGHT)]) is None
+    assert risk_curve([_judged(0, Verdict.RIGHT), _judged(4, Verdict.RIGHT)]) is None
     assert risk_curve([_judged(3, Verdict.RIGHT, text="I have nothing about that.", confidence=0.5)]) is None
     assert summarise([_judged(0, Verdict.RIGHT)])["risk_coverage"] is None
+
+
+def test_a_reply_without_a_confidence_is_given_before_the_others() -> None:
+    curve = risk_curve([_judged(0, Verdict.RIGHT, confidence=0.5), _judged(4, Verdict.WRONG)])
+    assert curve == RiskCurve((0.5, 1.0), (1.0, 0.5))
 
 
 def test_the_area_is_the_mean_risk_and_the_coverage_that_of_the_last_point_below() -> None:
