@@ -129,7 +129,9 @@ class ChatUpstream:
             problem = f"{self.model_id} answered {error.status_code}."
         elif isinstance(error, TimeoutError | openai.APITimeoutError):
             problem = f"{self.model_id} did not answer within {self._endpoint.timeout_s:g} s."
-        elif isinstance(error, openai.APIConnectionError) and not has_begun:  # of a cut stream, httpx's or this one comes
+        elif (
+            isinstance(error, openai.APIConnectionError) and not has_begun
+        ):  # of a cut stream, httpx's or this one comes
             problem = f"The connection to {self.model_id} failed."
         else:
             problem = f"{self.model_id} stopped in the middle of its reply."
