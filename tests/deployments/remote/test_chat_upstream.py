@@ -53,11 +53,15 @@ async def test_a_reply_that_is_cut_off_stopped_in_its_middle_whether_the_connect
 ) -> None:
     begun = asyncio.Event()
     texts: list[Any] = []
+
+    async def read(upstream: ChatUpstream) -> None:
+        async for chunk in upstream.stream([{"role": "user", "content": "hi"}], {}):
+            texts.append(chunk["choices"][0]["delta"]["content"])
+            begun.set()
+
     async with cutting(begun, resets=resets) as url:
         upstream = ChatUpstream(EndpointArgs(base_url=url, model="tiny"))
         with pytest.raises(ModelUnavailable, match="stopped in the middle"):
-            async for chunk in upstream.stream([{"role": "user", "content": "hi"}], {}):
-                texts.append(chunk["choices"][0]["delta"]["content"])
-                begun.set()
+            await read(upstream)
         await upstream.close()
     assert texts == ["half"]
