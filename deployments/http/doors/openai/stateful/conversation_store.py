@@ -14,6 +14,8 @@ from .items import Item, place_of
 
 _KEPT = ItemCollection.CONVERSATIONS
 _CONVERSATIONS, _RESPONSES = ("conversations",), ("responses",)
+_ITEMS_OF_RESPONSES = ("response_items",)
+"""Where the id of an item names the response that has it."""
 _PAGE = 256
 _MAX_RESPONSES = 200
 """So many responses before one are part of what it continues."""
@@ -24,7 +26,7 @@ class ConversationNotFound(NotFound):
 
 
 class ResponseNotFound(NotFound):
-    """The person has no such response."""
+    """The person has no such response, or none with such an item."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class KeptResponse:
     response: dict[str, Any]
     input: list[Item]
     session_id: str
+
+    @property
+    def items(self) -> list[Item]:
+        """The items of its request, then those of the reply."""
+        return [*self.input, *self.response["output"]]
 
 
 class ConversationStore:
@@ -148,8 +155,13 @@ class ConversationStore:
 
     async def keep_response(self, kept: KeptResponse, *, user_id: str) -> None:
         """Keeps a response."""
-        value = {"response": kept.response, "input": kept.input, "session_id": kept.session_id}
-        await self._put([_stored(user_id, _RESPONSES, str(kept.response["id"]), value, kept.session_id)])
+        id_, session_id = str(kept.response["id"]), kept.session_id
+        value = {"response": kept.response, "input": kept.input, "session_id": session_id}
+        pointers = [
+            _stored(user_id, _ITEMS_OF_RESPONSES, place_of(item["id"]), {"response": id_}, session_id)
+            for item in kept.items
+        ]
+        await self._put([_stored(user_id, _RESPONSES, id_, value, session_id), *pointers])
 
     async def response(self, id_: str, *, user_id: str) -> KeptResponse:
         """A response.
@@ -168,10 +180,24 @@ class ConversationStore:
         Raises:
             ResponseNotFound: There is none.
         """
+        items = (await self.response(id_, user_id=user_id)).items
+        pointers = [ItemPlace(_KEPT, _ITEMS_OF_RESPONSES, place_of(item["id"])) for item in items]
         async with self._record.writing(user_id=user_id) as unit:
-            if not await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_)]):
-                raise ResponseNotFound(f"There is no response {id_!r}.")
+            await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_), *pointers])
             await unit.commit()
+
+    async def referenced_item(self, id_: str, *, user_id: str) -> Item:
+        """The item of this id in any response.
+
+        Raises:
+            ResponseNotFound: No response has it.
+        """
+        pointer = await self._get(_ITEMS_OF_RESPONSES, place_of(id_), user_id=user_id)
+        items = (await self.response(pointer["response"], user_id=user_id)).items if pointer else []
+        for item in items:
+            if item["id"] == id_:
+                return item
+        raise ResponseNotFound(f"There is no item {id_!r}.")
 
     async def chain(self, id_: str, *, user_id: str) -> list[KeptResponse]:
         """A response and those that it continues, oldest first; an older one that was deleted ends the chain.

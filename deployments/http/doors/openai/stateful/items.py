@@ -27,6 +27,17 @@ class ItemIn(BaseModel):
     role: Literal["user", "assistant", "system", "developer"] | None = None
     content: str | tuple[ContentPart, ...] | None = None
 
+    def reference(self) -> str:
+        """The id of the item that an `item_reference` stands for.
+
+        Raises:
+            InvalidField: It has none.
+        """
+        id_ = self.__pydantic_extra__.get("id")
+        if not isinstance(id_, str) or not id_:
+            raise InvalidField("input: a reference has no id", field="input", allowed="the id of an item")
+        return id_
+
 
 Items = Annotated[tuple[ItemIn, ...], Field(max_length=20)]
 
@@ -97,7 +108,7 @@ def as_messages(items: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
                 raise InvalidField(
                     f"input: items of type {kind!r} are not known",
                     field="input",
-                    allowed="message, function_call, function_call_output, reasoning",
+                    allowed="message, function_call, function_call_output, reasoning, item_reference",
                 )
     if calls:
         yield {"role": "assistant", "content": None, "tool_calls": calls}

@@ -1,7 +1,7 @@
 """`/v1/responses`: OpenAI's newer API over the same assistants, with responses and conversations that are kept."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -127,7 +127,7 @@ async def _asked(body: ResponseBody, store: ConversationStore, *, learns: bool) 
     """
     person, now = CURRENT_USER.get(), utc_now()
     before, sessions = await _before(body, store, person)
-    own = [kept(item) for item in _items_of(body)]
+    own = await _own(body, store, before, person)
     history = tuple(as_messages([*before, *own]))
     if not history:
         raise InvalidField("input: nothing is to be answered", field="input", allowed="a text, or at least one item")
@@ -162,9 +162,25 @@ async def _before(
         return items, [body.conversation_id]
     if body.previous_response_id is not None:
         chain = await store.chain(body.previous_response_id, user_id=known(person))
-        items = [item for each in chain for item in (*each.input, *each.response["output"])]
-        return items, [chain[-1].session_id]
+        return [item for each in chain for item in each.items], [chain[-1].session_id]
     return [], []
+
+
+async def _own(body: ResponseBody, store: ConversationStore, before: Sequence[Item], person: str | None) -> list[Item]:
+    """The items of the request itself; one that it only refers to, unless that is continued anyway.
+
+    Raises:
+        InvalidField: A message has no role, or a reference no id.
+        ResponseNotFound: No response has what is referred to.
+    """
+    there = {item["id"] for item in before}
+    own = []
+    for item in _items_of(body):
+        if item.type != "item_reference":
+            own.append(kept(item))
+        elif (id_ := item.reference()) not in there:
+            own.append(await store.referenced_item(id_, user_id=known(person)))
+    return own
 
 
 def _items_of(body: ResponseBody) -> list[ItemIn]:
