@@ -9,6 +9,7 @@ command continues where it stopped. On a GPU `--device cuda`.
 from pathlib import Path
 from typing import Any
 
+from ..shared.checkpoints import average_checkpoints
 from ..shared.recipes import device_options, recipe_parser, run_module
 
 STAGES = (
@@ -27,19 +28,30 @@ STAGES = (
         ),
     ),
     (
-        "last",
+        "third",
         (
             *("--epochs", "3", "--cooldown", "0.9", "--warmup", "20", "--batch-tokens", "1400", "--decay", "0.99"),
             *("--body-rate", "1.3e-4", "--head-rate", "7e-4", "--seed", "7"),
             *("--fewer", "0.5", "--borrowed", "0.35", "--most-borrowed", "7"),
         ),
     ),
+    (
+        "requests",
+        (
+            *("--epochs", "3", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "1600", "--decay", "0.99"),
+            *("--body-rate", "1.2e-4", "--head-rate", "6e-4", "--seed", "11", "--questions", "0.5", "--scenarios", "4"),
+            *("--fewer", "0.4", "--borrowed", "0.35", "--most-borrowed", "7"),
+        ),
+    ),
 )
-"""Names of the stages with their options."""
+"""Names of the stages with their options; the last one reads the scenarios, with requests to forget, most often."""
+
+SHIPPED = (("third", 0.3), ("requests", 0.7))
+"""Stages whose mean ships, with their weights."""
 
 
 def main() -> None:
-    """Trains every stage and exports the last one."""
+    """Trains every stage and exports the mean of the last two."""
     parser = recipe_parser("Trains the answer reader that ships.", "chat corpus")
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
     arguments = parser.parse_args()
@@ -53,7 +65,9 @@ def main() -> None:
             given += ["--start", start]
         run_module("answers.train", *corpora, *given)
         start = folder / "checkpoint.pt"
-    exported = ["--checkpoint", start, "--cache", arguments.cache, "--out", arguments.weights]
+    shipped = folder / "shipped.pt"
+    average_checkpoints([(arguments.out / name / "checkpoint.pt", share) for name, share in SHIPPED], shipped)
+    exported = ["--checkpoint", shipped, "--cache", arguments.cache, "--out", arguments.weights]
     run_module("answers.export", *corpora, *exported)
 
 

@@ -168,8 +168,12 @@ def test_calibration_moves_a_network_that_says_none_too_often() -> None:
     assert settings.outdated == Calibration(weight=settings.outdated.weight, offset=settings.outdated.offset)
 
 
-def test_each_stage_starts_from_the_one_before_and_the_last_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stage_starts_from_the_one_before_and_the_mean_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[str, list[str]]] = []
+    averaged: list[tuple[str, float]] = []
+    monkeypatch.setattr(
+        recipe, "average_checkpoints", lambda parts, out: averaged.extend((str(path), share) for path, share in parts)
+    )
     monkeypatch.setattr(recipe, "run_module", lambda module, *given: ran.append((module, [str(one) for one in given])))
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
@@ -181,4 +185,5 @@ def test_each_stage_starts_from_the_one_before_and_the_last_is_exported(monkeypa
     assert [given[given.index("--start") + 1] for _, given in stages[1:]] == checkpoints[:-1]
     assert "--start" not in stages[0][1]
     assert module == "answers.export"
-    assert export[export.index("--checkpoint") + 1] == checkpoints[-1]
+    assert averaged == [(f"OUT/{name}/checkpoint.pt", share) for name, share in recipe.SHIPPED]
+    assert export[export.index("--checkpoint") + 1] == checkpoints[-1].replace("checkpoint", "shipped")
