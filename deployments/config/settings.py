@@ -251,6 +251,13 @@ class AppArgs(BaseSettings):
         le=1,
         description="Confidence below which a reference stays as the user wrote it (DESIGN §3).",
     )
+    remembered_confidence_floor: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="The same for what nothing in the session can be meant by, and a name of long-term memory may: a "
+        "message that names its thing by a noun is found as it is.",
+    )
     answer_min_cosine: float | None = Field(
         default=None,
         ge=0,

@@ -34,12 +34,16 @@ class ReadingResolver(Resolver):
 
     Args:
         floor: Confidence below which a reference stays unresolved, 0–1.
+        remembered_floor: The same where only names of long-term memory can be meant: with nothing said before it, a
+            message that names its thing by a noun ("the van") is found as it is, and a wrong name hides it.
     """
 
-    def __init__(self, *, floor: float = 0.2) -> None:
-        if not 0.0 <= floor <= 1.0:
-            raise InvalidField(f"floor is {floor}, it must lie in 0–1.", field="floor", allowed="0–1")
+    def __init__(self, *, floor: float = 0.2, remembered_floor: float = 0.5) -> None:
+        for name, given in (("floor", floor), ("remembered_floor", remembered_floor)):
+            if not 0.0 <= given <= 1.0:
+                raise InvalidField(f"{name} is {given}, it must lie in 0–1.", field=name, allowed="0–1")
         self._floor = floor
+        self._remembered_floor = remembered_floor
 
     @override
     async def resolve(self, request: ResolutionRequest, extraction: Extraction) -> CoreferenceResult:
@@ -58,14 +62,17 @@ class ReadingResolver(Resolver):
         entity_ids: list[str] = []
         for replacement in rewrite.replacements:
             confidence = min(1.0, edited * replacement.confidence)
-            if rewrite.action is Action.REWRITE and confidence >= self._floor:
+            is_remembered = _source(replacement) is ReferenceSource.LONG_TERM
+            floor = max(self._floor, self._remembered_floor) if is_remembered else self._floor
+            if rewrite.action is Action.REWRITE and confidence >= floor:
                 edit = query.edit(replacement)
                 edits.append(edit)
                 resolved.append(query.resolution(replacement, edit, confidence))
                 entity_ids += query.antecedents.ids(replacement.antecedents)
                 continue
             unresolved.append(query.unresolved(replacement, confidence))
-            questions += query.questions(replacement, asked=rewrite.action is Action.ASK)
+            if rewrite.action is Action.ASK or not is_remembered:
+                questions += query.questions(replacement, asked=rewrite.action is Action.ASK)
         return CoreferenceResult(
             original_query=request.query,
             resolved_query=apply_edits(request.query, edits),

@@ -19,6 +19,8 @@ _CHINESE = re.compile(
 )
 _SENTENCES = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _CLAUSES = re.compile(r"[，,；;：:。.]\s*\S")
+_WHATEVER = re.compile(r"(?:什么|甚么|怎么|怎样|哪|谁|几|多少|啥)[^，。]{0,6}?[都也]")
+"""An interrogative that asks nothing: 什么都能吃, 谁也不知道."""
 _OPINION = re.compile(
     r"[你您妳]们?(?:自己|个人|本人|也|还|都|最|更|比较|会|怎么|是不是|会不会)*"
     r"(?:觉得|认为|以为|看(?![到见过了])|推荐(?![的过了])|建议(?![的过了])|喜欢|偏好|同意|怎么想|怎么看)"
@@ -33,6 +35,12 @@ _ENGLISH = re.compile(
     r"(?:what|when|where|who|whom|whose|which|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have)\b",
     re.IGNORECASE,
 )
+_ENGLISH_INVERTED = re.compile(
+    r"^\s*(?:what|when|where|who|whom|whose|which|why|how)"
+    r"(?:['’](?:s|d|re|ll)| (?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|am)\b)",
+    re.IGNORECASE,
+)
+"""A question that needs no mark: "when I was five" and "can't eat nuts" are none."""
 _FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
@@ -54,12 +62,16 @@ def only_asks(text: str) -> bool:
 
 
 def asks_one_thing(text: str) -> bool:
-    """Whether the text is one question with its mark and no further clause: what it names, it takes for granted.
+    """Whether the text is one question without a further clause: what it names, it takes for granted.
 
-    「我女兒五歲，可以吃蜂蜜嗎？」 states something besides; "When is the hall free?" does not.
+    「我女兒五歲，可以吃蜂蜜嗎？」 states something besides; "When is the hall free?" and 我血壓吃的哪個藥 do not.
     """
     stripped = text.strip()
-    return bool(_MARK.search(stripped)) and len(_SENTENCES.findall(stripped)) == 1 and not _CLAUSES.search(stripped)
+    if len(_SENTENCES.findall(stripped)) != 1 or _CLAUSES.search(stripped):
+        return False
+    simplified = to_simplified(stripped)
+    is_chinese = bool(_CHINESE.search(simplified)) and not _WHATEVER.search(simplified)
+    return is_chinese or bool(_MARK.search(stripped) or _ENGLISH_INVERTED.match(stripped))
 
 
 def asks_opinion(text: str) -> bool:

@@ -58,7 +58,7 @@ def make_answers(args: AppArgs) -> LanguageParts[AnswerReader]:
 
 def make_resolver(args: AppArgs) -> Resolver:
     """What the Resolver deployment runs: it has no model, the extraction holds what the reader understood."""
-    return ReadingResolver(floor=args.confidence_floor)
+    return ReadingResolver(floor=args.confidence_floor, remembered_floor=args.remembered_confidence_floor)
 
 
 def make_reranker(args: AppArgs) -> LanguageParts[Reranker]:

@@ -56,6 +56,18 @@ async def test_the_source_is_where_the_antecedent_stands(marked: str, source: Re
     assert resolution.source is source
 
 
+async def test_a_name_that_only_memory_offers_has_to_be_surer() -> None:
+    known = [entity("Pinner"), entity("ThinkPad")]
+    said = await resolve("{它|AI-Box}多少錢？", "我在看 AI-Box", confidence=0.4, floor=0.2)
+    assert said.resolved_query == "AI-Box 多少錢？"
+    offered = await resolve("what's {the van|Pinner} going to set me back", long_term=known, confidence=0.4, floor=0.2)
+    assert offered.resolved_query == "what's the van going to set me back"
+    assert [left.original_text for left in offered.unresolved] == ["the van"]
+    assert offered.clarification is None
+    sure = await resolve("{它|ThinkPad}多少錢？", long_term=known, confidence=0.7, floor=0.2)
+    assert sure.resolved_query == "ThinkPad 多少錢？"
+
+
 async def test_entities_are_found_by_name_alias_and_mention() -> None:
     known = entity("宏康 HCI", EntitySubtype.PRODUCT, aliases=("超融合",))
     result = await resolve("{它|超融合}的價格呢？", "介紹一下超融合", long_term=[known])
