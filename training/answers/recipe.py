@@ -46,7 +46,7 @@ STAGES = (
 )
 """Names of the stages with their options; the last one reads the scenarios, with requests to forget, most often."""
 
-SHIPPED = (("third", 0.3), ("requests", 0.7))
+SHIPPED = (("third", 0.5), ("requests", 0.5))
 """Stages whose mean ships, with their weights."""
 
 
