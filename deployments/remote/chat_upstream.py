@@ -129,12 +129,10 @@ class ChatUpstream:
             problem = f"{self.model_id} answered {error.status_code}."
         elif isinstance(error, TimeoutError | openai.APITimeoutError):
             problem = f"{self.model_id} did not answer within {self._endpoint.timeout_s:g} s."
-        elif (
-            isinstance(error, openai.APIConnectionError) and not has_begun
-        ):  # of a cut stream, httpx's or this one comes
-            problem = f"The connection to {self.model_id} failed."
-        else:
+        elif has_begun or not isinstance(error, openai.APIConnectionError):  # a cut reply raises one, or httpx's own
             problem = f"{self.model_id} stopped in the middle of its reply."
+        else:
+            problem = f"The connection to {self.model_id} failed."
         _log.warning("language_model_failed", component=LANGUAGE_MODEL, model=self.model_id, error=problem)
         return ModelUnavailable(problem, component=LANGUAGE_MODEL)
 

@@ -85,7 +85,7 @@ def test_a_response_continues_the_one_before(door_with_model: Door, model: Langu
 
 def test_an_item_stands_for_what_a_response_has(door_with_model: Door, model: LanguageModelServer, person: str) -> None:
     client = door_with_model.client(person)
-    model.answer("在三樓。", "好。", "好。")
+    model.answer("在三樓。", "好。", "好。", "好。")
     first = client.responses.create(model="jiyi", input="AI-Box 在哪裡？")
     [asked] = client.responses.input_items.list(first.id).data
     references: Any = [{"type": "item_reference", "id": id_} for id_ in (asked.id, first.output[0].id)]
@@ -93,11 +93,14 @@ def test_an_item_stands_for_what_a_response_has(door_with_model: Door, model: La
     texts = ["AI-Box 在哪裡？", "在三樓。", "幾樓？"]
     second = client.responses.create(model="jiyi", input=[*references, question])
     assert [said["content"] for said in model.requests[-1]["messages"] if said["role"] != "system"] == texts
-    client.responses.create(model="jiyi", input=[references[1], question], previous_response_id=second.id)
+    third = client.responses.create(model="jiyi", input=[references[1], question], previous_response_id=second.id)
     said = [each["content"] for each in model.requests[-1]["messages"] if each["role"] != "system"]
     assert said == [*texts, "好。", "幾樓？"], "what is continued is not said twice"
     with pytest.raises(openai.NotFoundError):
         door_with_model.client("somebody else").responses.create(model="jiyi", input=[*references, question])
+    for later in (third, second):
+        client.responses.delete(later.id)
+    client.responses.create(model="jiyi", input=[*references, question])
     client.responses.delete(first.id)
     with pytest.raises(openai.NotFoundError):
         client.responses.create(model="jiyi", input=[*references, question])

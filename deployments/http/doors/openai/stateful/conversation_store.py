@@ -157,11 +157,13 @@ class ConversationStore:
         """Keeps a response."""
         id_, session_id = str(kept.response["id"]), kept.session_id
         value = {"response": kept.response, "input": kept.input, "session_id": session_id}
-        pointers = [
-            _stored(user_id, _ITEMS_OF_RESPONSES, place_of(item["id"]), {"response": id_}, session_id)
-            for item in kept.items
-        ]
-        await self._put([_stored(user_id, _RESPONSES, id_, value, session_id), *pointers])
+        places = _pointers(kept)
+        async with self._record.writing(user_id=user_id) as unit:
+            there = {pointer.key for pointer in await unit.items.get(places)}  # items that the request referred to
+            keys = [place.key for place in places if place.key not in there]
+            pointers = [_stored(user_id, _ITEMS_OF_RESPONSES, key, {"response": id_}, session_id) for key in keys]
+            await unit.items.put([_stored(user_id, _RESPONSES, id_, value, session_id), *pointers])
+            await unit.commit()
 
     async def response(self, id_: str, *, user_id: str) -> KeptResponse:
         """A response.
@@ -180,10 +182,11 @@ class ConversationStore:
         Raises:
             ResponseNotFound: There is none.
         """
-        items = (await self.response(id_, user_id=user_id)).items
-        pointers = [ItemPlace(_KEPT, _ITEMS_OF_RESPONSES, place_of(item["id"])) for item in items]
+        kept = await self.response(id_, user_id=user_id)
         async with self._record.writing(user_id=user_id) as unit:
-            await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_), *pointers])
+            pointers = await unit.items.get(_pointers(kept))
+            own = [pointer.place for pointer in pointers if pointer.value["response"] == id_]
+            await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_), *own])
             await unit.commit()
 
     async def referenced_item(self, id_: str, *, user_id: str) -> Item:
@@ -229,6 +232,10 @@ class ConversationStore:
         async with self._record.writing(user_id=items[0].user_id) as unit:
             await unit.items.put(items)
             await unit.commit()
+
+
+def _pointers(kept: KeptResponse) -> list[ItemPlace]:
+    return [ItemPlace(_KEPT, _ITEMS_OF_RESPONSES, place_of(item["id"])) for item in kept.items]
 
 
 def _items(user_id: str, id_: str, items: Sequence[Item]) -> list[StoredItem]:
