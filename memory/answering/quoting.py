@@ -9,8 +9,10 @@ from ..values.facts import Standing, Validity
 from ..values.hits import Hit, Place
 from ..values.text import normalise
 from ..values.understanding.dialogue import Role
+from .dates import date_of_words, write_day
 from .evidence import Evidence
 from .forgetting import listed
+from .references import with_references_beside
 from .validity import are_in_conflict, qualified, stated_in, valid_part, without_doubtful
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
@@ -22,7 +24,7 @@ _MAX_WORDS_CHARACTERS = 60
 
 @dataclass(frozen=True)
 class Quoted:
-    """A memory and what of it is quoted."""
+    """A memory and what of it is quoted, with its references resolved."""
 
     hit: Hit
     text: str
@@ -34,11 +36,12 @@ class Quoted:
 
     def line(self, phrases: Phrases) -> str:
         """The quotation with its speaker and date, or its place in a document, and with what must be said of it."""
+        quote = with_references_beside(self.text, self.hit)
         if self.hit.place is not None:
-            return phrases.cited.format(place=cite(self.hit.place, phrases), quote=self.text)
+            return phrases.cited.format(place=cite(self.hit.place, phrases), quote=quote)
         by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
         speaker = self.hit.speaker or (by_role[self.hit.role] if self.hit.role else phrases.anonymous)
-        said = phrases.said.format(speaker=speaker, date=_date(self.hit), quote=self.text)
+        said = phrases.said.format(speaker=speaker, date=_date(self.hit), quote=quote)
         return qualified(said, self.stated, phrases)
 
 
@@ -83,9 +86,9 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
     hits = evidence.current
     if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
         return ""
-    values = list(dict.fromkeys(filter(None, (_words_of(hit) for hit in hits))))
+    values = list(dict.fromkeys(filter(None, (date_of_words(hit, question, phrases).strip(_ENDS) for hit in hits))))
     if not values and len(hits) == 1 and hits[0].words == "":
-        values = [_date(hits[0])]
+        values = [write_day(hits[0].created_at, phrases)]
     asked = normalise(question)
     if not values or all(normalise(value) in asked for value in values):
         return ""
@@ -98,7 +101,8 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
 def name_earlier(evidence: Evidence, phrases: Phrases) -> str:
     """What was said of it before, as older; empty where nothing was."""
     return "\n".join(
-        phrases.earlier.format(date=_date(part.hit), quote=part.text) for part in earlier_quotations(evidence)
+        phrases.earlier.format(date=_date(part.hit), quote=with_references_beside(part.text, part.hit))
+        for part in earlier_quotations(evidence)
     )
 
 
@@ -118,10 +122,6 @@ def _holding(hit: Hit) -> str:
 
 def _holds_words(hit: Hit) -> Callable[[str], int]:
     return lambda text: int(bool(hit.words) and str(hit.words) in text)
-
-
-def _words_of(hit: Hit) -> str:
-    return (hit.words or "").strip(_ENDS)
 
 
 def _date(hit: Hit) -> str:

@@ -7,9 +7,9 @@ from datetime import datetime
 import structlog
 
 from ..coreference.context import offered_entities, reading_context
-from ..coreference.time_windows import TimeWindow, find_window
 from ..entities.lookup import follow_merges
 from ..extraction.recognition import link_mentions, recognise
+from ..language.time_windows import TimeWindow, find_window
 from ..ports.models.language import Extractor, Resolver
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..ports.stores.sessions import SessionStore

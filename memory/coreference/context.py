@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+from ..language.time_windows import TimeWindow
 from ..values.entities import Entity
 from ..values.text import normalise
 from ..values.understanding.dialogue import Role, Turn
 from ..values.understanding.readings import Context
-from .time_windows import TimeWindow
 
 TURNS = 12
 """Turns that the reader is given; it reads the first and the latest ones that fit (`models.reader.features`)."""

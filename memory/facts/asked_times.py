@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..coreference.time_windows import find_window
+from ..language.time_windows import find_window
+from ..language.times import resolve_time
+from ..values.periods import Period
 from ..values.text import fold_lower
-from .periods import Period
-from .times import resolve_time
 
 _MONTHS = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -21,7 +21,7 @@ _NAMED = re.compile(
     r"|(?:去年|前年|(?:19|20)\d\d年)?(?<![个\d])(?:十[一二]?|[一二三四五六七八九]|1[0-2]|0?[1-9])月(?![饼亮光])"
     r"|(?:去年|前年)?(?:春天|夏天|秋天|冬天|暑假)|前年|(?:19|20)\d\d\s*年"
 )
-"""Times that a question may name, besides those of `memory.coreference.time_windows`, in folded text."""
+"""Times that a question may name, besides those of `memory.language.time_windows`, in folded text."""
 _WEEKDAY = re.compile(r"\bon (?=(?:mon|tues|wednes|thurs|fri|satur|sun)day)")
 _TELLING = re.compile(r"\b(?:tell|told|say|said|mention\w*|ask\w*)\b.*\bbefore\b")
 _NO_TIME = r"(?<![\d一二三四五六日天号点月年])"

@@ -4,17 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from ..language.times import resolve_time
 from ..values.base import Timestamp, Value
 from ..values.entities import Confidence
 from ..values.facts import SPEAKER, Fact
+from ..values.periods import Period
 from ..values.predicates import CategoryName, category_of
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
-from .periods import Period
 from .persons import is_about_hearer
-from .times import resolve_time
 
 HEDGED_FACTOR = 0.6
 """Factor on the confidence of what the speaker is not sure of."""

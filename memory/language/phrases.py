@@ -53,6 +53,11 @@ class Phrases:
     just_said: str
 
     in_short: str
+    dated: str
+    day: str
+    month: str
+    year: str
+    week: str
     said: str
     cited: str
     page: str
@@ -109,6 +114,11 @@ TRADITIONAL = Phrases(
     quoted_on="{date} 說的「{quote}」",
     just_said="您剛才說的事",
     in_short="{answer}。",
+    dated="{words}（{date}）",
+    day="{year}年{month}月{day}日",
+    month="{year}年{month}月",
+    year="{year}年",
+    week="{first}到{last}",
     said="{speaker}（{date}）：「{quote}」",
     cited="{place}：「{quote}」",
     page="第 {page} 頁",
@@ -176,6 +186,11 @@ SIMPLIFIED = Phrases(
     quoted_on="{date} 说的「{quote}」",
     just_said="您刚才说的事",
     in_short="{answer}。",
+    dated="{words}（{date}）",
+    day="{year}年{month}月{day}日",
+    month="{year}年{month}月",
+    year="{year}年",
+    week="{first}到{last}",
     said="{speaker}（{date}）：「{quote}」",
     cited="{place}：「{quote}」",
     page="第 {page} 页",
@@ -251,6 +266,11 @@ ENGLISH = Phrases(
     quoted_on="“{quote}” ({date})",
     just_said="what you just said",
     in_short="{answer}.",
+    dated="{words} ({date})",
+    day="{day} {month_name} {year}",
+    month="{month_name} {year}",
+    year="{year}",
+    week="{first} – {last}",
     said="{speaker} ({date}): “{quote}”",
     cited="{place}: “{quote}”",
     page="p. {page}",

@@ -2,7 +2,7 @@
 
 import re
 
-from ..values.text import to_simplified
+from ..values.text import fold_lower, to_simplified
 from .keywords import KeywordAnalyzer
 
 MAX_QUESTIONS = 3
@@ -41,6 +41,12 @@ _ENGLISH_INVERTED = re.compile(
     re.IGNORECASE,
 )
 """A question that needs no mark: "when I was five" and "can't eat nuts" are none."""
+_DATE = re.compile(
+    r"几月几|几[号日]|哪一?[天日]|日期|几天[以之]?前|多久[以之]?前|(?:什么时候|何时|几时).*[的了过]$"
+    r"|\b(?:what|which|exact)(?: exact)? da(?:te|y)\b|\bthe date\b|\bwhen (?:did|was|were|had)\b"
+    r"|\bhow (?:long|many days) ago\b"
+)
+_LIES_AHEAD = re.compile(r"\b(?:when is|when's|when are|will|going to)\b|要|会|将")
 _FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
@@ -77,6 +83,16 @@ def asks_one_thing(text: str) -> bool:
 def asks_opinion(text: str) -> bool:
     """Whether the text asks for the opinion or the taste of the one who is addressed."""
     return bool(_OPINION.search(to_simplified(text)))
+
+
+def asks_date(question: str) -> bool:
+    """Whether a question asks for a date, so that a weekday alone does not answer it."""
+    return bool(_DATE.search(fold_lower(question).strip(" ?!.。~\n")))
+
+
+def asks_ahead(question: str) -> bool:
+    """Whether a question asks about what lies ahead."""
+    return bool(_LIES_AHEAD.search(fold_lower(question)))
 
 
 def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:

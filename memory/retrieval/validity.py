@@ -8,7 +8,6 @@ from typing import NamedTuple
 from typing_extensions import override
 
 from ..facts.asked_times import AskedTime, find_asked_time
-from ..facts.periods import Period
 from ..facts.statements import bare_name
 from ..facts.validity import Standings, entries_instead, standings_of, validity_of
 from ..language.keywords import KeywordAnalyzer
@@ -18,6 +17,7 @@ from ..values.errors import Unavailable
 from ..values.facts import SPEAKER, Fact, Standing
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.ids import memory_id
+from ..values.periods import Period
 from ..values.predicates import MANY_VALUED
 from ..values.records import Memory
 from ..values.text import normalise

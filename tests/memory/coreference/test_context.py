@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memory.coreference.context import NAMES, TURNS, offered_entities, reading_context
-from memory.coreference.time_windows import TimeWindow
+from memory.language.time_windows import TimeWindow
 from memory.values.entities import EntityStatus
 from memory.values.understanding.dialogue import Role
 from tests.memory.coreference.notation import NOW, entity, request

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.coreference.resolver import ReadingResolver
-from memory.coreference.time_windows import find_window
+from memory.language.time_windows import find_window
 from memory.values.entities import Entity
 from memory.values.text import fold_lower
 from memory.values.understanding.dialogue import HistoryEntry

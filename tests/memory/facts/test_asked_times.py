@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.facts.asked_times import AskedTime, find_asked_time
-from memory.facts.periods import Period
+from memory.values.periods import Period
 
 NOW = datetime(2026, 6, 10, 9, 0, tzinfo=UTC)
 

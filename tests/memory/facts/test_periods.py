@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.facts.evolving import evolve
-from memory.facts.periods import Period, facts_at, period_of
+from memory.facts.periods import facts_at, period_of
 from memory.facts.statements import Statement
 from memory.values.facts import Ending, Fact, FactStatus
+from memory.values.periods import Period
 from memory.values.predicates import CategoryName
 from memory.values.understanding.readings import Qualifier
 

@@ -3,9 +3,9 @@
 import re
 from datetime import datetime, time, timedelta
 
-from ..coreference.time_windows import find_window
+from ..values.periods import Period
 from ..values.text import fold_lower
-from .periods import Period
+from .time_windows import TimeWindow, find_window
 
 _SINCE = re.compile(r"\b(?:since|from|starting|as of)\b|自从?|从|[起后]$|开始|以来")
 _UNTIL = re.compile(r"\b(?:until|till|through)\b|为止|直到|^到")
@@ -29,7 +29,7 @@ _SEASON = re.compile("|".join(_SEASONS))
 _SEASON_DAYS = 93
 _LAST_YEAR = re.compile(r"去年|\blast year\b")
 _NEXT_MONTH = re.compile(r"下个?月|\bnext month\b")
-_NEXT_WEEK = re.compile(r"下(?:个?星期|个?礼拜|周)(?P<day>[一二三四五六日天])?|\bnext (?:week|wk)\b")
+_NEXT_WEEK = re.compile(r"(?P<downs>下+)(?:个?星期|个?礼拜|周)(?P<day>[一二三四五六日天])?|\bnext (?:week|wk)\b")
 _WEEKDAY = re.compile(r"(?:周|星期|礼拜)(?P<han>[一二三四五六日天])|\b(?P<day>mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _DAYS_AHEAD = (
     (re.compile(r"大后天"), 3),
@@ -58,6 +58,22 @@ _UNIT_DAYS = {
 }
 _WEEKDAYS = "一二三四五六日"
 _ENGLISH_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAY_OF_WEEK = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+_RELATIVE = re.compile(
+    r"大?[前昨后明今][天晚日]|[今明昨]早|(?:上+|下+|这)个?(?:周|星期|礼拜)[一二三四五六日天]?|(?:上+|下+|这)个?月(?:\d{1,2}[号日])?"
+    r"|[去前明今]年(?:十[一二]?月|[一二三四五六七八九]月|\d{1,2}月)?"
+    r"|(?:\d{1,3}|[一两二三四五六七八九十])天[以之]?[前后]"
+    r"|\b(?:the )?day (?:before yesterday|after tomorrow)\b"
+    r"|\b(?:yesterday|last night|today|tonight|this morning|tomorrow)\b"
+    rf"|\b(?:last|next|this|this coming) (?:{_DAY_OF_WEEK}|week|month|year)\b"
+    rf"|\b(?:{_COUNT}|a couple of) days? ago\b|\bin (?:{_COUNT}) days?\b"
+)
+_WEEKDAY_ALONE = re.compile(rf"(?:周|星期|礼拜)[一二三四五六日天]|\b(?:on )?{_DAY_OF_WEEK}day\b")
+_MONTH_AND_DAY = re.compile(
+    r"(?:\d|[一二三四五六七八九十]) ?[月号日]|\d{1,2}[/.-]\d{1,2}(?!\d)|\b\d{1,2}(?:st|nd|rd|th)\b"
+    rf"|\b(?:{'|'.join(_MONTHS)})[a-z]*\.? \d|\d (?:{'|'.join(_MONTHS)})"
+)
+_IS_AHEAD = re.compile(r"\b(?:this|next)\b")
 
 
 def resolve_time(said: str, at: datetime, *, ahead: bool = False) -> Period | None:
@@ -82,6 +98,44 @@ def resolve_time(said: str, at: datetime, *, ahead: bool = False) -> Period | No
     return Period(window.start) if _SINCE.search(folded) else window
 
 
+def find_relative_time(text: str, at: datetime) -> TimeWindow | None:
+    """The day, week, month or year that a text names by its distance from when it was said; None where it names none.
+
+    None also where it names several. Distances in weeks and more (two months ago) are rough and name none.
+    """
+    said = {match[0] for match in _RELATIVE.finditer(fold_lower(text))}
+    if len(said) != 1:
+        return None
+    [expression] = said
+    window = _closed(_window(expression, at, ahead=bool(_IS_AHEAD.search(expression))))
+    return window if window is not None and _is_of_calendar(window) else None
+
+
+def names_date(text: str) -> bool:
+    """Whether a text names a date by its month or its day of the month."""
+    return bool(_MONTH_AND_DAY.search(fold_lower(text)))
+
+
+def find_weekday(text: str, at: datetime, *, ahead: bool) -> TimeWindow | None:
+    """The last day, or the next one with `ahead`, of the one weekday that a text names; None where it names none."""
+    said = {match[0] for match in _WEEKDAY_ALONE.finditer(fold_lower(text))}
+    return _closed(_window(said.pop().removeprefix("on "), at, ahead=ahead)) if len(said) == 1 else None
+
+
+def _closed(period: Period | None) -> TimeWindow | None:
+    if period is None or period.start is None or period.end is None:
+        return None
+    return TimeWindow(period.start, period.end)
+
+
+def _is_of_calendar(window: TimeWindow) -> bool:
+    """Whether it is one day, a week from Monday, a month or a year."""
+    start, end = window.start, window.end
+    if end - start in (timedelta(days=1), timedelta(days=7)):
+        return end - start == timedelta(days=1) or start.weekday() == 0
+    return start.day == end.day == 1 and (end.year - start.year) * 12 + end.month - start.month in (1, 12)
+
+
 def _window(folded: str, at: datetime, *, ahead: bool) -> Period | None:
     today = _midnight(at)
     if match := _ISO.search(folded):
@@ -92,7 +146,7 @@ def _window(folded: str, at: datetime, *, ahead: bool) -> Period | None:
     if match := _AHEAD.search(folded):
         return _one_day(today + _length(match["count"] or match["han"], match["unit"] or match["han_unit"]))
     if match := _NEXT_WEEK.search(folded):
-        monday = today + timedelta(days=7 - today.weekday())
+        monday = today + timedelta(days=7 * len(match["downs"] or "下") - today.weekday())
         if match["day"]:
             return _one_day(monday + timedelta(days=_WEEKDAYS.index(match["day"].replace("天", "日"))))
         return Period(monday, monday + timedelta(days=7))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.facts.times import resolve_time
+from memory.language.times import find_relative_time, find_weekday, names_date, resolve_time
 
 NOW = datetime(2026, 3, 5, 15, 30, tzinfo=UTC)
 
@@ -71,3 +71,56 @@ def test_the_time_of_a_plan_lies_ahead(said: str, start: str, end: str) -> None:
 @pytest.mark.parametrize("said", ["每天", "every evening", "when I was four", "小時候", "on page 80", "偶爾"])
 def test_what_names_no_point_in_time_has_no_period(said: str) -> None:
     assert resolve_time(said, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("昨天去看牙", "2026-03-04", "2026-03-05"),
+        ("前天提了車，六萬八", "2026-03-03", "2026-03-04"),
+        ("女兒上禮拜六帶他回來了", "2026-02-28", "2026-03-01"),
+        ("縣府的人下禮拜五要來", "2026-03-13", "2026-03-14"),
+        ("下下週一交報告", "2026-03-16", "2026-03-17"),
+        ("三天後出院", "2026-03-08", "2026-03-09"),
+        ("下個月15號開庭", "2026-04-15", "2026-04-16"),
+        ("saw the dentist yesterday", "2026-03-04", "2026-03-05"),
+        ("met him last friday", "2026-02-27", "2026-02-28"),
+        ("the lads come this sunday", "2026-03-08", "2026-03-09"),
+        ("it broke 3 days ago", "2026-03-02", "2026-03-03"),
+        ("they come next week", "2026-03-09", "2026-03-16"),
+        ("moved in last month", "2026-02-01", "2026-03-01"),
+    ],
+)
+def test_a_time_told_by_its_distance_is_found_in_a_text(text: str, start: str, end: str) -> None:
+    window = find_relative_time(text, NOW)
+    assert window is not None
+    assert (window.start.date().isoformat(), window.end.date().isoformat()) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "text", ["我住三峽", "每週三上課", "兩個月前搬的", "two weeks ago", "yesterday, not today", "三月五號"]
+)
+def test_several_times_rough_ones_and_dates_are_no_distance(text: str) -> None:
+    assert find_relative_time(text, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead", "day"),
+    [
+        ("on friday", False, "2026-02-27"),
+        ("週五", True, "2026-03-06"),
+        ("Fridays", True, None),
+        ("monday or tuesday", True, None),
+    ],
+)
+def test_a_weekday_alone_is_the_last_or_the_next_one(text: str, ahead: bool, day: str | None) -> None:
+    window = find_weekday(text, NOW, ahead=ahead)
+    assert (window and window.start.date().isoformat()) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [("六月六號", True), ("6/6", True), ("on the 19th", True), ("2 June", True), ("三點", False), ("上禮拜六", False)],
+)
+def test_a_date_is_named_by_its_month_or_day(text: str, is_named: bool) -> None:
+    assert names_date(text) is is_named

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.coreference.time_windows import find_window
+from memory.language.time_windows import find_window
 from memory.values.text import fold_lower
 
 NOW = datetime(2026, 2, 4, 12, tzinfo=UTC)

@@ -1,0 +1,52 @@
+"""Which date answers: that of 昨天 or "next Friday", counted from the day on which a memory was told."""
+
+import calendar
+from datetime import datetime, timedelta
+
+from ..language.phrases import Phrases
+from ..language.questions import asks_ahead, asks_date
+from ..language.time_windows import TimeWindow
+from ..language.times import find_relative_time, find_weekday, names_date
+from ..values.hits import Hit
+
+_MONTHS_OF_YEAR = 12
+
+
+def date_of_words(hit: Hit, question: str, phrases: Phrases) -> str:
+    """The words of a memory that answer, with the date that they mean where they tell it by its distance.
+
+    Where the question asks for a date and the words tell none, it is the date that the memory tells beside them. Empty
+    where the memory answers without words and tells no such date.
+    """
+    words = (hit.words or "").strip()
+    window = find_relative_time(words, hit.created_at)
+    if window is None and asks_date(question):
+        window = find_weekday(words, hit.created_at, ahead=asks_ahead(question))
+    if window is not None and words != hit.meant.strip():
+        return phrases.dated.format(words=words, date=write_window(window, phrases))
+    if (words and not asks_date(question)) or names_date(hit.meant):
+        return words
+    beside = find_relative_time(hit.meant, hit.created_at)
+    return words if beside is None else write_window(beside, phrases)
+
+
+def write_day(moment: datetime, phrases: Phrases) -> str:
+    """A date as it is written in running text."""
+    return _written(phrases.day, moment)
+
+
+def write_window(window: TimeWindow, phrases: Phrases) -> str:
+    """A day, a month or a year as it is written in running text; any other window by its first day and its last."""
+    first, last = window.start, window.end - timedelta(days=1)
+    if first.date() == last.date():
+        return write_day(first, phrases)
+    if (first.year, first.month) == (last.year, last.month) and first.day == 1:
+        return _written(phrases.month, first)
+    if first.day == first.month == 1 and last.month == _MONTHS_OF_YEAR:
+        return _written(phrases.year, first)
+    return phrases.week.format(first=write_day(first, phrases), last=write_day(last, phrases))
+
+
+def _written(pattern: str, moment: datetime) -> str:
+    name = calendar.month_name[moment.month]
+    return pattern.format(year=moment.year, month=moment.month, month_name=name, day=moment.day)
