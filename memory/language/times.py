@@ -98,12 +98,17 @@ def resolve_time(said: str, at: datetime, *, ahead: bool = False) -> Period | No
     return Period(window.start) if _SINCE.search(folded) else window
 
 
+def relative_times_in(text: str) -> list[tuple[int, int]]:
+    """Where a text tells times by their distance from when it was said: 昨天, "last friday", 三天後."""
+    return [match.span() for match in _RELATIVE.finditer(fold_lower(text))]
+
+
 def find_relative_time(text: str, at: datetime) -> TimeWindow | None:
     """The day, week, month or year that a text names by its distance from when it was said; None where it names none.
 
     None also where it names several. Distances in weeks and more (two months ago) are rough and name none.
     """
-    said = {match[0] for match in _RELATIVE.finditer(fold_lower(text))}
+    said = {fold_lower(text)[start:end] for start, end in relative_times_in(text)}
     if len(said) != 1:
         return None
     [expression] = said

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from memory.language.times import relative_times_in
 from memory.ports.models.answer_reading import DatedLine
 from memory.values.understanding.dialogue import Role
 
@@ -16,7 +17,9 @@ NONE, UPDATE, PAST, REQUEST = "none", "update", "past", "request"
 REPLACING = (UPDATE, PAST)
 """Kinds of questions whose answer replaced another or was replaced."""
 _LINE = re.compile(r"(\d+) (\d{4}-\d\d-\d\d) (?:\((\w[^)]*)\) )?(.+)")
-_FORGET, _AS_OF = "forget", "as_of"
+_FORGET, _AS_OF, _TEMPORAL = "forget", "as_of", "temporal"
+_ALTERNATIVES = re.compile(r"(?<!\d)/|/(?!\d)")
+"""Between alternatives, but not in 3/27."""
 _IN_DOUBT = ("STALE", "DOUBT")
 _NEIGHBOURS = 2
 _ASKS_TO_FORGET = re.compile(
@@ -197,12 +200,14 @@ def _asked(name: str, marked: str, lines: Sequence[DatedLine]) -> MarkedQuestion
         )
     if answer.startswith(_IN_DOUBT):  # nothing says how it is now
         return MarkedQuestion(name, question.strip(), fields["type"], outdated=tuple(evidence[:1]))
-    accepted = [[part.strip() for part in choice.split("&")] for choice in answer.split("/")]
+    accepted = [[part.strip() for part in choice.split("&")] for choice in _ALTERNATIVES.split(answer)]
     parts_of_answer = [part for choice in accepted for part in choice]
     words = {line: place for line in evidence if (place := _first(lines[line].text, parts_of_answer)) is not None}
     old = tuple(line for line in sorted(said) if line not in words)
     gold = tuple(line for line in evidence if line not in old) or tuple(evidence)
     kind = fields.get("type", "single")
+    if kind == _TEMPORAL and not words:
+        words = {line: _tells_time(lines[line].text) for line in gold}
     return MarkedQuestion(
         name,
         question.strip(),
@@ -211,6 +216,11 @@ def _asked(name: str, marked: str, lines: Sequence[DatedLine]) -> MarkedQuestion
         words={line: place for line, place in words.items() if line in gold},
         outdated=gold if kind == _AS_OF else tuple(line for line in old if line not in gold),
     )
+
+
+def _tells_time(text: str) -> Words:
+    """The first time that a text tells by its distance; no words where it answers by its own date."""
+    return next(iter(relative_times_in(text)), (0, 0))
 
 
 def _first(text: str, parts: Sequence[str]) -> Words | None:

@@ -128,6 +128,28 @@ def test_what_hung_on_a_change_is_out_of_date_and_answers_what_was_before(tmp_pa
     assert (before.gold, before.outdated) == ((1,), (1,))
 
 
+TIMES = """\
+@ en-s03 en
+## 2026-03-03 09:10
+U: saw the dentist yesterday, all 3 fillings done
+U: passed my driving test!!
+U: the roof man comes on 27 March
+## 2026-04-01 08:00
+? when was I at the dentist => 2026-03-02 / 3/2 / 2 March | ev: 1 | type: temporal
+? when did I pass => 2026-03-03 / 3 March | ev: 2 | type: temporal
+? when is the roof done => 2026-03-27 / 27 March | ev: 3 | type: temporal
+---
+"""
+
+
+def test_a_date_is_answered_by_the_words_that_tell_the_time(tmp_path: Path) -> None:
+    [scenario] = read_scenarios([folder(tmp_path, "scenarios", TIMES, "en-s1")], Part.TRAIN)
+    said = [
+        scenario.lines[line].text[slice(*words)] for asked in scenario.questions for line, words in asked.words.items()
+    ]
+    assert said == ["yesterday", "", "27 March"]
+
+
 def test_of_many_lines_those_that_answer_and_the_nearest_are_shown(tmp_path: Path) -> None:
     lines = [f"{number} 2026-01-{number:02} {'我的貓今天' if number == 30 else '晚餐吃麵'}" for number in range(1, 31)]
     text = "\n".join([*lines, "? 我的貓在哪？ => 1 | 晚餐"])
