@@ -20,11 +20,13 @@ _LINE = re.compile(r"(\d+) (\d{4}-\d\d-\d\d) (?:\((\w[^)]*)\) )?(.+)")
 _FORGET, _AS_OF, _TEMPORAL = "forget", "as_of", "temporal"
 _ALTERNATIVES = re.compile(r"(?<!\d)/|/(?!\d)")
 """Between alternatives, but not in 3/27."""
+_ASKS_BACK = re.compile(r"=> *ASK\b")
+"""Requests to forget that are to be asked back about: nothing says which lines they mean."""
 _IN_DOUBT = ("STALE", "DOUBT")
 _NEIGHBOURS = 2
 _ASKS_TO_FORGET = re.compile(
-    r"\b(forget|delete|erase|remove|bin|scrub|wipe|scratch|drop|lose|clear|get rid)\b"
-    "|[忘刪删抹]|拿掉|去掉|清掉|清除|移除|丟掉|扔掉|別記|别记|不要記|不要记|不用記|不用记|別留|别留|不要留",
+    r"\b(forget|delete|erase|remove|bin|scrub|scrap|wipe|scratch|drop|lose|clear|get rid|pretend|unsay|don't keep)\b"
+    "|[忘刪删抹劃划]|[拿去清丟丢扔放][掉了]|清[除一]|移除|[別别莫]再?[記记留存]|不[要用]?再?幫?帮?我?[記记留存]|[當当]作?我?[沒没]|收回|不[記记留存]了",
     re.IGNORECASE,
 )
 _NOON = timedelta(hours=12)
@@ -164,7 +166,7 @@ def _scenarios(path: Path) -> Iterator[MarkedLines]:
             sessions.append(datetime.fromisoformat(text[3:].strip()).replace(tzinfo=UTC))
         elif text.startswith("U:"):
             lines.append(DatedLine(text=text[2:].strip(), said_at=sessions[-1]))
-        elif text.startswith("? "):
+        elif text.startswith("? ") and not _ASKS_BACK.search(text):
             asked = _asked(f"{path.stem}-{at}", text[2:], lines)
             questions.append(asked)
             questions += _request(asked, lines) if asked.without else ()
