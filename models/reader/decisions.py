@@ -29,6 +29,7 @@ class Thresholds(Value):
         option: Least probability of an option to ask about.
         names: Least probability of a name of each subtype.
         intents: Least probability of each intent beside the most probable one.
+        forget: Likewise of asking to forget, which nobody says again: what it means is looked for before anything goes.
         facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier.
     """
@@ -38,8 +39,13 @@ class Thresholds(Value):
     option: float = 0.05
     names: Mapping[EntitySubtype, float] = dict.fromkeys(EntitySubtype, 0.5)
     intents: float = 0.5
+    forget: float = 0.1
     facts: float = 0.2
     qualifiers: float = 0.5
+
+    def intent(self, intent: Intent) -> float:
+        """Least probability of an intent beside the most probable one."""
+        return self.forget if intent is Intent.FORGET else self.intents
 
 
 class ReaderSettings(WeightSettings):

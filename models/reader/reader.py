@@ -147,7 +147,7 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
 
     intents = [max(values) for values in zip(*(found.intents for found in windows), strict=True)]
     ordered = sorted(zip(Intent, intents, strict=True), key=lambda item: -item[1])
-    holding = [item for item in ordered if item[1] >= settings.thresholds.intents] or ordered[:1]
+    holding = [item for item in ordered if item[1] >= settings.thresholds.intent(item[0])] or ordered[:1]
     is_blank = not windows[0].features.units
     return Reading(
         names=tuple(name for found in windows for name in found.names),

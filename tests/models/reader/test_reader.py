@@ -144,6 +144,11 @@ def test_intents_that_hold_come_most_probable_first() -> None:
     assert reading_of([window], strict).intents == ((Intent.THANKS, 0.9),)
 
 
+def test_a_request_to_forget_holds_at_a_lower_probability() -> None:
+    window = found(intents=probabilities(statement=0.8, forget=0.12, question=0.4))
+    assert reading_of([window], toy_settings()).intents == ((Intent.STATEMENT, 0.8), (Intent.FORGET, 0.12))
+
+
 def test_an_intent_holds_where_it_does_in_any_window() -> None:
     windows = [found(intents=probabilities(statement=0.6)), found(intents=probabilities(statement=0.2, request=0.8))]
     assert reading_of(windows, toy_settings()).intents == ((Intent.REQUEST, 0.8), (Intent.STATEMENT, 0.6))
