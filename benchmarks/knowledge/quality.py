@@ -78,6 +78,7 @@ class Bench:
             analyzer=self._analyzer,
             rerankers=self._rerankers,
             gap=language_gaps()[self.encoder.model_id] if across else None,
+            spread=get_model(self.encoder.model_id).cosine_spread,
         )
 
     async def ingest(self, passages: Passages, config: CorpusConfig = WHOLE) -> None:

@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.knowledge.corpora import read_all
+from memory.knowledge.fusing import HYBRID
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.stores.vectors import LANGUAGE, Collection, FloatVector, IndexPoint, IndexQuery
-from memory.retrieval.fusion import KNOWLEDGE
 from memory.retrieval.legs import search_across_languages
 from memory.values.vectors import LanguageGroup, SparseVector
 from models.assets.catalog import DEFAULT_MODEL
@@ -98,7 +98,7 @@ def queries_of(mode: str, dense: FloatVector, terms: SparseVector) -> list[Index
 
 async def search_times(index: EdgeVectors, pool: Pool, mode: str, searches: int) -> dict[str, float]:
     """Wall milliseconds at the median and the 95th percentile, and processor milliseconds of a search."""
-    gap = language_gaps()[DEFAULT_MODEL].reduced(KNOWLEDGE.across)
+    gap = language_gaps()[DEFAULT_MODEL].reduced(HYBRID.across)
     chosen = np.random.default_rng(_SEED).integers(len(pool.queries), size=searches)
     walls: list[float] = []
     begin_cpu = time.process_time()
