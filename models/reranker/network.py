@@ -24,9 +24,10 @@ from .scorer import COMPONENT
 _FIRST_SCALE = 20.0
 _FIRST_BIAS = -14.0
 _NO_MATCH = -1e4
-STRETCH = 64
+STRETCH = 128
 """Tokens of a passage in which a query is looked for at a time: in a long one each token of the query would find a
-similar one somewhere. On paragraphs of 290 tokens 64 and 128 rank alike, better than the whole."""
+similar one somewhere. On paragraphs of 290 tokens 64 and 128 rank alike, better than the whole; memories are mostly
+shorter, and at 64 LoCoMo loses a point of nDCG@10 (67.8 as a whole, 67.7, 66.6)."""
 _STEP = STRETCH // 2
 
 
