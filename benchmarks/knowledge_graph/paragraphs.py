@@ -165,6 +165,7 @@ class Bench:
             index=self.index,
             analyzer=KeywordAnalyzer(),
             rerankers={},
+            spread=get_model(self.encoder.model_id).cosine_spread,
         )
         ranks: dict[str, list[int]] = {}
         config = SearchConfig(limit=_CANDIDATES)

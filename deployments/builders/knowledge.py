@@ -28,6 +28,7 @@ from memory.values.access.identity import app_owner
 from memory.values.base import utc_now
 from memory.values.documents.corpora import Reranking
 from memory.values.ids import corpus_id
+from models.assets.catalog import CATALOG
 from models.assets.language_gaps import language_gaps
 
 from ..config.settings import AppArgs
@@ -73,6 +74,7 @@ def make_knowledge_base(
     analyzer = KeywordAnalyzer()
 
     def search_in(space: VectorSpace) -> KnowledgeSearch:
+        model = CATALOG.get(space.encoder.model_id)
         return KnowledgeSearch(
             record=record,
             encoder=space.encoder,
@@ -80,6 +82,7 @@ def make_knowledge_base(
             analyzer=analyzer,
             rerankers=rerankers,
             gap=language_gaps().get(space.encoder.model_id),
+            spread=None if model is None else model.cosine_spread,
         )
 
     return KnowledgeBase(

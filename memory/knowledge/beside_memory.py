@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
-from itertools import pairwise
 
 import structlog
 from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.sentences import sentence_ends
+from ..language.sentences import split_sentences
 from ..ports.services import Retriever
 from ..retrieval.retriever import log_degraded
 from ..values.access.identity import app_and_user
@@ -27,8 +26,10 @@ _log = structlog.get_logger(__name__)
 class CorpusRetriever(Retriever):
     """Wraps a retriever: adds the chunks that fit a question best, of corpora of the user's own app and no other.
 
-    Of a chunk that shares words with the question, the hit's text is the sentences around most of them. A query that
-    asks nothing searches memory alone. Corpora that cannot be searched, or are gone, are named in `degraded`.
+    A hit's score is the chunk's over that of the best chunk: scores of memories compare with the best memory, too, and
+    those of corpora depend on the mode. Of a chunk that shares words with the question, the hit's text is the sentences
+    around most of them. A query that asks nothing searches memory alone. Corpora that cannot be searched, or are gone,
+    are named in `degraded`.
 
     Args:
         retriever: Searches memory.
@@ -60,9 +61,10 @@ class CorpusRetriever(Retriever):
             _log.warning("retrieval_degraded", part=PART, error=error.message)
             return [], (PART,)
         terms = self._analyzer.content_terms(request.query)
-        return [self._hit(chunk, terms) for chunk in found.results], found.degraded
+        best = max((chunk.score for chunk in found.results), default=0.0)
+        return [self._hit(chunk, terms, best=best) for chunk in found.results], found.degraded
 
-    def _hit(self, chunk: KnowledgeHit, terms: set[str]) -> Hit:
+    def _hit(self, chunk: KnowledgeHit, terms: set[str], *, best: float) -> Hit:
         place = Place(
             corpus_id=chunk.corpus_id,
             corpus=chunk.corpus,
@@ -75,7 +77,7 @@ class CorpusRetriever(Retriever):
             kind=HitKind.KNOWLEDGE,
             id=chunk.knowledge_id,
             text=self._nearest_part(chunk.content, terms),
-            score=chunk.score,
+            score=chunk.score / best if best > 0 else 0.0,
             parts=chunk.parts,
             metadata=chunk.metadata,
             place=place,
@@ -90,7 +92,7 @@ class CorpusRetriever(Retriever):
 
     def _nearest_part(self, content: str, terms: set[str]) -> str:
         """The run of sentences with most of the terms, of at most `_MAX_CHARACTERS`; all where no sentence has any."""
-        sentences = _sentences_of(content)
+        sentences = split_sentences(content)
         shared = [len(terms & self._analyzer.content_terms(sentence)) for sentence in sentences]
         if len(content) <= _MAX_CHARACTERS or not any(shared):
             return content
@@ -103,8 +105,3 @@ class CorpusRetriever(Retriever):
                 return "".join(sentences[first : last + 1]).strip()
             chosen = max(fitting, key=lambda at: (shared[at], at))
             first, last, length = min(first, chosen), max(last, chosen), length + len(sentences[chosen])
-
-
-def _sentences_of(text: str) -> list[str]:
-    ends = {*sentence_ends(text), *(at + 1 for at, character in enumerate(text) if character == "\n"), len(text)}
-    return [text[start:end] for start, end in pairwise([0, *sorted(ends)]) if text[start:end]]

@@ -1,8 +1,8 @@
 """Searches corpora: vectors and words recall, a recipe fuses, a reranker reads the best again (004 §5.2)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TypedDict
 
@@ -12,7 +12,7 @@ from ..language.keywords import KeywordAnalyzer
 from ..ports.models.language import MAX_RERANKED, Encoder, Priority, Reranker, TextKind
 from ..ports.stores.record import SystemOfRecord
 from ..ports.stores.vectors import Collection, FloatVector, IndexQuery, VectorIndex
-from ..retrieval.fusion import KNOWLEDGE, fused_score, min_max, reciprocal_ranks, share_of_best
+from ..retrieval.fusion import reciprocal_ranks
 from ..retrieval.legs import LanguageGap, search_across_languages
 from ..values.documents.corpora import (
     Corpus,
@@ -21,12 +21,12 @@ from ..values.documents.corpora import (
     KnowledgeQuery,
     KnowledgeResult,
     Reranking,
-    SearchConfig,
     SearchMode,
 )
 from ..values.errors import CorpusNotFound, EmbeddingFailed, Overloaded, SearchError, StoreUnavailable, Unavailable
 from ..values.hits import SearchFilter
 from ..values.vectors import SparseVector
+from .fusing import HYBRID, HybridFusion
 from .highlights import find_highlights
 from .reranking import rerank, reranker_for
 
@@ -70,6 +70,7 @@ class KnowledgeSearch:
         analyzer: Splits queries into terms.
         rerankers: Those that the service has: `local` and `api`.
         gap: That between the encoder's languages; None where it is unknown.
+        spread: How far below the best cosine one lies that says nothing (`HybridFusion`); None where it is unknown.
     """
 
     def __init__(
@@ -81,8 +82,10 @@ class KnowledgeSearch:
         analyzer: KeywordAnalyzer,
         rerankers: Mapping[Reranking, Reranker],
         gap: LanguageGap | None = None,
+        spread: float | None = None,
     ) -> None:
-        self._gap = None if gap is None else gap.reduced(KNOWLEDGE.across)
+        self._gap = None if gap is None else gap.reduced(HYBRID.across)
+        self._fusion = HybridFusion(analyzer, spread=spread)
         self._record = record
         self._encoder = encoder
         self._index = index
@@ -113,10 +116,11 @@ class KnowledgeSearch:
             )
         search = _Search()
         semantic, keyword = await self._recall(request, search)
-        scores, parts = _fuse(semantic, keyword, request.config)
         with search.timed("record"):
-            chunks = await self._current(request, scores)
-        hits = [_hit(chunk, corpora[chunk.corpus_id], scores[chunk.knowledge_id], parts) for chunk in chunks]
+            chunks = await self._current(request, {**semantic, **keyword})
+        with search.timed("fuse"):
+            ranked = self._ranked(request, chunks, semantic, keyword)
+        hits = [_hit(chunk, corpora[chunk.corpus_id], score, parts) for chunk, score, parts in ranked]
         hits = await self._rerank(request, hits, search)
         results = [
             hit.model_copy(update={"highlights": find_highlights(request.query, hit.content, self._analyzer)})
@@ -199,15 +203,45 @@ class KnowledgeSearch:
             legs.append({point.point_id: point.score for point in best})
         return legs
 
-    async def _current(self, request: KnowledgeQuery, scores: Scores) -> list[Knowledge]:
-        """The chunks of these ids that are of their source's current version, best first."""
-        ranked = sorted(scores, key=lambda id_: (-scores[id_], id_))
+    async def _current(self, request: KnowledgeQuery, ids: Iterable[str]) -> list[Knowledge]:
+        """The chunks of these ids that are of their source's current version."""
         async with self._record.reading(user_id=request.user_id) as unit:
-            chunks = await unit.knowledge.get(ranked)
+            chunks = await unit.knowledge.get([*ids])
             sources = await unit.sources.get([*dict.fromkeys(chunk.source_id for chunk in chunks)])
         versions = {source.source_id: source.version for source in sources}
-        current = [chunk for chunk in chunks if versions.get(chunk.source_id) == chunk.version]
-        return current[: max(request.config.limit, MAX_RERANKED)]
+        return [chunk for chunk in chunks if versions.get(chunk.source_id) == chunk.version]
+
+    def _ranked(
+        self, request: KnowledgeQuery, chunks: Sequence[Knowledge], semantic: Scores, keyword: Scores
+    ) -> list[tuple[Knowledge, float, Scores]]:
+        """The best chunks, best first, with their scores and the parts of these.
+
+        `semantic` and `keyword` rank by their own scores, cosine and BM25; `hybrid` by the weighted sum of what
+        `HybridFusion` makes of both; `rrf` by the ranks alone.
+        """
+        parts: dict[str, Scores] = {chunk.knowledge_id: {} for chunk in chunks}
+        for name, scores in (("cosine", semantic), ("bm25", keyword)):
+            for id_ in parts.keys() & scores.keys():
+                parts[id_][name] = scores[id_]
+        match request.config.mode:
+            case SearchMode.SEMANTIC:
+                ranking: Mapping[str, float] = semantic
+            case SearchMode.KEYWORD:
+                ranking = keyword
+            case SearchMode.RRF:
+                ranking = reciprocal_ranks([[*semantic], [*keyword]], k=request.config.rrf_k)
+                for id_, of_chunk in parts.items():
+                    of_chunk["rrf"] = ranking[id_]
+            case SearchMode.HYBRID:
+                fused = self._fusion.fuse(request.query, chunks, semantic, keyword, request.config)
+                ranking = {id_: each.score for id_, each in fused.items()}
+                for id_, each in fused.items():
+                    parts[id_] |= {"semantic": each.semantic, "keyword": each.keyword}
+        best = sorted(chunks, key=lambda chunk: (-ranking[chunk.knowledge_id], chunk.knowledge_id))
+        return [
+            (chunk, ranking[chunk.knowledge_id], parts[chunk.knowledge_id])
+            for chunk in best[: max(request.config.limit, MAX_RERANKED)]
+        ]
 
     async def _rerank(self, request: KnowledgeQuery, hits: list[KnowledgeHit], search: _Search) -> list[KnowledgeHit]:
         try:
@@ -222,35 +256,6 @@ class KnowledgeSearch:
             return hits
 
 
-def _fuse(semantic: Scores, keyword: Scores, config: SearchConfig) -> tuple[Scores, dict[str, dict[str, float]]]:
-    """The score of each candidate, and its parts.
-
-    `semantic` and `keyword` rank by their own scores, cosine and BM25; `hybrid` by the weighted sum of both, brought to
-    0–1; `rrf` by the ranks alone.
-    """
-    scaled = {"semantic": min_max(semantic), "keyword": share_of_best(keyword)}
-    raw = {"cosine": semantic, "bm25": keyword}
-    parts = {
-        id_: {name: scores[id_] for name, scores in {**scaled, **raw}.items() if id_ in scores}
-        for id_ in {**semantic, **keyword}
-    }
-    match config.mode:
-        case SearchMode.SEMANTIC:
-            return semantic, parts
-        case SearchMode.KEYWORD:
-            return keyword, parts
-        case SearchMode.RRF:
-            scores = reciprocal_ranks([[*semantic], [*keyword]], k=config.rrf_k)
-            return scores, {id_: {**part, "rrf": scores[id_]} for id_, part in parts.items()}
-        case SearchMode.HYBRID:
-            recipe = replace(KNOWLEDGE, vector=config.semantic_weight, exact=config.keyword_weight)
-            legs = {
-                id_: {"vector": part.get("semantic", 0.0), "keyword": part.get("keyword", 0.0)}
-                for id_, part in parts.items()
-            }
-            return {id_: fused_score(leg, recipe) for id_, leg in legs.items()}, parts
-
-
-def _hit(chunk: Knowledge, corpus: Corpus, score: float, parts: Mapping[str, dict[str, float]]) -> KnowledgeHit:
+def _hit(chunk: Knowledge, corpus: Corpus, score: float, parts: Scores) -> KnowledgeHit:
     same = {name: getattr(chunk, name) for name in KnowledgeHit.model_fields if name in Knowledge.model_fields}
-    return KnowledgeHit(**same, corpus=corpus.name, score=score, parts=parts[chunk.knowledge_id])
+    return KnowledgeHit(**same, corpus=corpus.name, score=score, parts=parts)

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from .word_lists import words
 
@@ -37,6 +38,12 @@ def sentence_ends(text: str) -> list[int]:
     abbreviation, an initial (J. Smith) or the number of an item (1. First), nor before a small letter (etc. and so on).
     """
     return [match.end() for match in _END.finditer(text) if not _is_inner_point(text, match)]
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, which also end with a line; joined, they are the text."""
+    ends = {*sentence_ends(text), *(at + 1 for at, character in enumerate(text) if character == "\n"), len(text)}
+    return [text[start:end] for start, end in pairwise([0, *sorted(ends)]) if text[start:end]]
 
 
 def _is_inner_point(text: str, match: re.Match[str]) -> bool:

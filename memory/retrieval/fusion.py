@@ -50,12 +50,6 @@ three LoCoMo conversations (`beside` and `speaker` chosen on two and measured on
 trajectories of each MemDaily file, which `benchmarks.retrieval.recall` leaves out."""
 
 
-KNOWLEDGE = FusionRecipe("004 §5.2", vector=0.5, exact=0.5, freshness=0.0, freshness_hours=1.0, across=0.95)
-"""Hybrid search in a corpus: `semantic_weight · semantic + keyword_weight · keyword`, as its configuration weighs. With
-the whole gap the English passage would be found for six more Chinese questions in a hundred, but English passages
-would cost CMRC2018 1.2 points of recall@1, and not 0.7 (docs/benchmarks/knowledge.md)."""
-
-
 def freshness(last: datetime, now: datetime, *, horizon_hours: float) -> float:
     """`max(0, 1 − hours/horizon)` (000 §6.3; DESIGN §11: the formula stands); 1 for times in the future."""
     hours = (now - last).total_seconds() / 3600
@@ -70,6 +64,17 @@ def min_max(scores: Mapping[K, float]) -> dict[K, float]:
     if high == low:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - low) / (high - low) for key, score in scores.items()}
+
+
+def below_best(scores: Mapping[K, float], *, spread: float | None) -> dict[K, float]:
+    """1 for the best score, 0 for one that lies `spread` or more below it; None for `min_max`.
+
+    Unlike `min_max`, a score means the same however many candidates there are.
+    """
+    if spread is None:
+        return min_max(scores)
+    best = max(scores.values(), default=0.0)
+    return {key: max(0.0, 1.0 - (best - score) / spread) for key, score in scores.items()}
 
 
 def share_of_best(scores: Mapping[K, float]) -> dict[K, float]:

@@ -45,6 +45,8 @@ class ModelEntry(Value):
         bands: Similarity bands, calibrated by `python -m training.encoder.similarity_bands`; None until they are.
         answer_min_cosine: From which cosine on a memory may answer a question with which it shares few words: where
             about one in ten of the questions that nothing answers finds something, measured as each entry says.
+        cosine_spread: How far below the best cosine of a search of documents one lies that says nothing, as it is
+            fused with keywords best; None where that was not measured.
     """
 
     id: str
@@ -65,6 +67,7 @@ class ModelEntry(Value):
     attention: str = "sdpa"
     bands: SimilarityBands | None = None
     answer_min_cosine: CosineBounds = CosineBounds()
+    cosine_spread: float | None = None
 
     def prefix(self, kind: TextKind) -> str:
         """The prefix of a text of this kind."""
@@ -110,6 +113,7 @@ CATALOG: dict[str, ModelEntry] = {
             # of the turns that answer reach 0.87, and 27% (10%) of the questions of category 5, which nothing answers,
             # find one that does; at 0.86, 41% (29%) and 51% (22%).
             answer_min_cosine=CosineBounds(chinese=0.87, other=0.87),
+            cosine_spread=0.25,
         ),
         ModelEntry(
             id="all-mpnet-base-v2",

@@ -18,7 +18,7 @@ from memory.ports.stores.vectors import ADDED_LATER, Collection, FieldKind
 from memory.values.errors import StoreUnavailable
 
 from ..shared.index_checks import unavailable
-from ..shared.index_points import DENSE, SCANNED_USER_POINTS, SPARSE, USER_ID, indexed_fields
+from ..shared.index_points import DENSE, SPARSE, USER_ID, indexed_fields, scanned_points
 from .errors import damaged, from_engine, is_owned
 
 # Above any real size: the exact search of one user's points beats an HNSW graph here (STORES, qdrant-edge-py).
@@ -100,7 +100,7 @@ def open_shard(folder: Path, *, collection: Collection, dimension: int) -> edge.
         raise unavailable(f"{folder} belongs to another process, which must end first")
     try:
         if not folder.exists():
-            _create(folder, dimension)
+            _create(folder, dimension, collection)
         stored = stored_dimension(folder)
         if stored != dimension:
             raise unavailable(f"{folder.name} holds vectors of length {stored}, not {dimension}")
@@ -263,7 +263,7 @@ def stored_dimension(folder: Path) -> int:
     return int(orjson.loads((folder / _CONFIG).read_bytes())["vectors"][DENSE]["size"])
 
 
-def _create(folder: Path, dimension: int) -> None:
+def _create(folder: Path, dimension: int, collection: Collection) -> None:
     """Builds the shard beside its place and moves it there, so that a crash leaves no incomplete one."""
     draft = folder.with_name(f"{folder.name}{_NEW}")
     shutil.rmtree(draft, ignore_errors=True)
@@ -273,7 +273,9 @@ def _create(folder: Path, dimension: int) -> None:
         edge.EdgeConfig(
             vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
             sparse_vectors={
-                SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, full_scan_threshold=SCANNED_USER_POINTS)
+                SPARSE: edge.EdgeSparseVectorParams(
+                    modifier=edge.Modifier.Idf, full_scan_threshold=scanned_points(collection)
+                )
             },
             optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NEVER_INDEX_KB),
         ),

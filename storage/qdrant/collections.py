@@ -12,7 +12,7 @@ from memory.ports.stores.vectors import Collection
 from memory.values.errors import InvalidField
 
 from ..shared.index_checks import unavailable
-from ..shared.index_points import DENSE, SCANNED_USER_POINTS, SPARSE, indexed_fields, stored_name
+from ..shared.index_points import DENSE, SPARSE, indexed_fields, scanned_points, stored_name
 from .calls import QdrantCalls, RefusedRequest
 from .requests import index_schema, vectors_config
 
@@ -147,12 +147,12 @@ class QdrantCollections:
         live = await self._aliases() if self._live else {}
         self._check_live(collection, live)
         if not await self._exists(name):
-            await self._create(name)
+            await self._create(name, collection)
         await self._complete(collection, name)
         if self._live and collection.value not in live:
             await self.point_alias(collection, self._model_id)
 
-    async def _create(self, name: str) -> None:
+    async def _create(self, name: str, collection: Collection) -> None:
         try:
             await self._calls(
                 lambda: self._client.create_collection(
@@ -161,7 +161,7 @@ class QdrantCollections:
                     sparse_vectors_config={
                         SPARSE: models.SparseVectorParams(
                             modifier=models.Modifier.IDF,
-                            index=models.SparseIndexParams(full_scan_threshold=SCANNED_USER_POINTS),
+                            index=models.SparseIndexParams(full_scan_threshold=scanned_points(collection)),
                         )
                     },
                     hnsw_config=_HNSW,

@@ -252,10 +252,10 @@ class Span(Value):
 class KnowledgeHit(Value):
     """A chunk that a search found.
 
-    `parts` are those of the score: `semantic` and `keyword` (0 to 1, as they entered the formula), the raw `cosine` and
-    `bm25`, `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over the reranked ones),
-    `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content` that the query
-    has.
+    `parts` are those of the score: the raw `cosine` and `bm25`; in mode `hybrid` `semantic` and `keyword` (0 to 1, as
+    they entered the formula), `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over the
+    reranked ones), `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content`
+    that the query has.
     """
 
     knowledge_id: str

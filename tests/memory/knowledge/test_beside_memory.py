@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.beside_memory import CorpusRetriever
+from memory.knowledge.corpora import CorpusChange
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.services import Retriever
 from memory.ports.stores.corpora import IngestionService
@@ -95,3 +96,15 @@ async def test_of_a_long_chunk_the_sentences_around_the_words_of_the_question_ar
     assert len(text) <= 240
     [whole] = [hit for hit in (await search(library, "warranty", corpus)).hits if hit.place and "開箱" in hit.text][:1]
     assert len(whole.text) > 240
+
+
+async def test_the_best_chunk_counts_1_whatever_the_mode_and_others_in_proportion() -> None:
+    library = Library()
+    corpus = await library.create()
+    await library.corpora.change(corpus.corpus_id, CorpusChange(config={"search": {"mode": "rrf"}}), app=APP)
+    await library.add(corpus, "The battery warranty lasts eighteen months.", "file:warranty")
+    await library.add(corpus, "A battery is in the box.", "file:box")
+    hits = (await search(library, "How long is the battery warranty?", corpus)).hits
+    scores = [hit.score for hit in hits if hit.kind is HitKind.KNOWLEDGE]
+    assert scores[0] == 1.0
+    assert 0.9 < scores[1] < 1.0  # 1/62 over 1/61

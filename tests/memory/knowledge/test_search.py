@@ -144,7 +144,7 @@ class TestReranking:
         result = await library.search("電池的保固", corpus, reranking="local")
         assert (local.calls, result.degraded) == (1, ())
         for hit in result.results:
-            assert hit.score == pytest.approx(0.3 * hit.parts["rerank"] + 0.7 * hit.parts["fused"])
+            assert hit.score == pytest.approx(0.4 * hit.parts["rerank"] + 0.6 * hit.parts["fused"])
         assert "rerank" not in (await library.search("電池的保固", corpus)).results[0].parts
 
     @pytest.mark.parametrize("kind", ["local", "api", "composite"])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from models.reranker.network import RerankerNetwork, RerankerShape, asked_tokens, pad
+from models.reranker.network import STRETCH, RerankerNetwork, RerankerShape, asked_tokens, pad
 from models.reranker.pairs import PairTokens
 from models.reranker.scoring import score_all, token_vectors
 
@@ -43,6 +43,15 @@ def test_the_score_is_the_mean_of_the_best_cosine_of_each_token_that_is_asked_fo
     cosines = torch.cosine_similarity(query[2:-1, None], passage[None], dim=-1)
     expected = 20 * cosines.max(dim=1).values.mean() - 14
     np.testing.assert_allclose(score_all(network, [pair], pad_id=1)[0], expected.item(), atol=0.02)
+
+
+def test_of_a_long_passage_the_best_stretch_counts(network: RerankerNetwork) -> None:
+    asked = torch.eye(4, 32)
+    near, apart = torch.zeros(2, 3 * STRETCH, 32)
+    near[5:9], apart[[0, STRETCH - 1, 2 * STRETCH - 2, 3 * STRETCH - 3]] = asked, asked
+    passages = torch.stack([near, apart])[None]  # (queries, passages, passage tokens, hidden)
+    [logits] = network.match(asked[None], torch.ones(1, 4), passages, torch.ones(1, 2, 3 * STRETCH))
+    assert logits.tolist() == pytest.approx([20.0 - 14.0, 20.0 * 0.5 - 14.0])
 
 
 def test_a_token_can_weigh_more_than_another(network: RerankerNetwork) -> None:

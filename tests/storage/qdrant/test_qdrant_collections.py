@@ -10,7 +10,7 @@ from qdrant_client import models
 from memory.ports.stores.vectors import Collection, IndexQuery
 from memory.values.errors import InvalidField, StoreUnavailable
 from storage.qdrant.vectors import QdrantSettings, QdrantVectors, Quantisation
-from storage.shared.index_points import SCANNED_USER_POINTS, indexed_fields
+from storage.shared.index_points import indexed_fields, scanned_points
 from testing.qdrant_standin import QdrantStandIn
 
 ENTITIES, MEMORIES = Collection.ENTITIES, Collection.MEMORIES
@@ -53,7 +53,7 @@ async def test_the_first_use_makes_the_collection_its_indexes_and_its_alias(qdra
     sparse = created.sparse_vectors["sparse"]
     assert sparse.modifier is models.Modifier.IDF
     assert sparse.index is not None
-    assert sparse.index.full_scan_threshold == SCANNED_USER_POINTS
+    assert sparse.index.full_scan_threshold == scanned_points(Collection.MEMORIES)
     assert created.hnsw_config == models.HnswConfigDiff(m=0, payload_m=16)
     kinds = {field: schema["data_type"] for field, schema in qdrant.engine.indexes[name].items()}
     assert kinds == {
