@@ -12,7 +12,10 @@ from typing import Any
 from ..shared.checkpoints import average_checkpoints
 from ..shared.recipes import device_options, recipe_parser, run_module
 
-STAGES = (
+Mean = tuple[tuple[str, float], ...]
+"""Names of stages, or of `MEANS`, with their weights."""
+
+STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "first",
         (
@@ -43,31 +46,50 @@ STAGES = (
             *("--fewer", "0.4", "--borrowed", "0.35", "--most-borrowed", "7"),
         ),
     ),
+    (
+        "scenarios",
+        (
+            *("--epochs", "1.2", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "1600", "--decay", "0.99"),
+            *("--body-rate", "1.2e-4", "--head-rate", "6e-4", "--seed", "13"),
+            *("--questions", "0.35", "--scenarios", "2"),
+            *("--fewer", "0.4", "--borrowed", "0.35", "--most-borrowed", "7"),
+        ),
+    ),
 )
-"""Names of the stages with their options; the last one reads the scenarios, with requests to forget, most often."""
+"""Names of the stages with their options; the last two read the scenarios, with requests to forget, most often."""
 
-SHIPPED = (("third", 0.5), ("requests", 0.5))
-"""Stages whose mean ships, with their weights."""
+MEANS: dict[str, Mean] = {
+    "before": (("third", 0.5), ("requests", 0.5)),
+    "shipped": (("before", 0.5), ("scenarios", 0.5)),
+}
+"""Means of checkpoints, made as soon as what they are of is there: the last stage starts from the first one."""
+
+STARTS = {"scenarios": "before"}
+"""Where a stage starts that does not start from the one before it."""
 
 
 def main() -> None:
-    """Trains every stage and exports the mean of the last two."""
+    """Trains every stage and exports the mean that ships."""
     parser = recipe_parser("Trains the answer reader that ships.", "chat corpus")
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
     arguments = parser.parse_args()
     corpora: list[Any] = [arguments.data, *(("--corpus", *arguments.corpus) if arguments.corpus else ())]
+    made: dict[str, Path] = {}
     start: Path | None = None
     for name, options in STAGES:
         folder: Path = arguments.out / name
         given: list[Any] = ["--out", folder, "--cache", arguments.cache, *options, "--resume"]
         given += device_options(arguments.device, batch_rows=64)
+        start = made[STARTS[name]] if name in STARTS else start
         if start is not None:
             given += ["--start", start]
         run_module("answers.train", *corpora, *given)
-        start = folder / "checkpoint.pt"
-    shipped = folder / "shipped.pt"
-    average_checkpoints([(arguments.out / name / "checkpoint.pt", share) for name, share in SHIPPED], shipped)
-    exported = ["--checkpoint", shipped, "--cache", arguments.cache, "--out", arguments.weights]
+        start = made[name] = folder / "checkpoint.pt"
+        for mean, parts in MEANS.items():
+            if mean not in made and all(part in made for part, _ in parts):
+                file = arguments.out / f"{mean}.pt"
+                made[mean] = average_checkpoints([(made[part], share) for part, share in parts], file)
+    exported = ["--checkpoint", made["shipped"], "--cache", arguments.cache, "--out", arguments.weights]
     run_module("answers.export", *corpora, *exported)
 
 

@@ -1,5 +1,6 @@
 """Training on a toy body: a few questions are learned, each with other lines around."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -168,12 +169,17 @@ def test_calibration_moves_a_network_that_says_none_too_often() -> None:
     assert settings.outdated == Calibration(weight=settings.outdated.weight, offset=settings.outdated.offset)
 
 
-def test_each_stage_starts_from_the_one_before_and_the_mean_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_all_is_exported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ran: list[tuple[str, list[str]]] = []
-    averaged: list[tuple[str, float]] = []
-    monkeypatch.setattr(
-        recipe, "average_checkpoints", lambda parts, out: averaged.extend((str(path), share) for path, share in parts)
-    )
+    averaged: dict[str, list[tuple[str, float]]] = {}
+
+    def average(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
+        averaged[out.stem] = [(str(path), share) for path, share in parts]
+        return out
+
+    monkeypatch.setattr(recipe, "average_checkpoints", average)
     monkeypatch.setattr(recipe, "run_module", lambda module, *given: ran.append((module, [str(one) for one in given])))
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
@@ -181,9 +187,12 @@ def test_each_stage_starts_from_the_one_before_and_the_mean_is_exported(monkeypa
     *stages, (module, export) = ran
     assert [name for name, _ in stages] == ["answers.train"] * len(recipe.STAGES)
     assert all(given[:3] == ["CORPUS", "--corpus", "MORE"] and "--resume" in given for _, given in stages)
-    checkpoints = [f"OUT/{name}/checkpoint.pt" for name, _ in recipe.STAGES]
-    assert [given[given.index("--start") + 1] for _, given in stages[1:]] == checkpoints[:-1]
+    files = {name: f"OUT/{name}/checkpoint.pt" for name, _ in recipe.STAGES} | {
+        name: f"OUT/{name}.pt" for name in recipe.MEANS
+    }
+    *others, last = [given[given.index("--start") + 1] for _, given in stages[1:]]
+    assert others == [files[name] for name, _ in recipe.STAGES[:-2]]
+    assert last == files["before"]
     assert "--start" not in stages[0][1]
-    assert module == "answers.export"
-    assert averaged == [(f"OUT/{name}/checkpoint.pt", share) for name, share in recipe.SHIPPED]
-    assert export[export.index("--checkpoint") + 1] == checkpoints[-1].replace("checkpoint", "shipped")
+    assert averaged == {name: [(files[part], share) for part, share in parts] for name, parts in recipe.MEANS.items()}
+    assert (module, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
