@@ -14,7 +14,7 @@ from ..shared.data_sets import Part
 from ..shared.recipes import export_parser
 from ..shared.weight_files import save_weights
 from .calibration import tuned_settings
-from .corpus import read_answers
+from .corpus import read_answers, read_scenarios
 from .networks import LoadedAnswerReader, load_checkpoint
 from .rows import rows_of
 
@@ -34,7 +34,8 @@ def main() -> None:
     served = copy.deepcopy(loaded.network)
     if has_fast_bf16():
         served.body.to(dtype=torch.bfloat16)
-    rows = rows_of(read_answers([arguments.data, *arguments.corpus], Part.TUNE))
+    corpora = [arguments.data, *arguments.corpus]
+    rows = rows_of([*read_answers(corpora, Part.TUNE), *read_scenarios(corpora, Part.TUNE)])
     readings = LoadedAnswerReader(served, loaded.reader, loaded.pad_id, loaded.settings).read(
         [row.request for row in rows]
     )
