@@ -36,6 +36,7 @@ from .routes import (
     portability,
     retention,
     sessions,
+    users,
 )
 from .support.access_log import AccessLog, TraceContext
 from .support.bodies import BodyLimit
@@ -98,6 +99,7 @@ def build_http(
         retention,
         items,
         portability,
+        users,
         erasures,
         completions,
         responses,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .resources.graphs import Graphs
     from .resources.knowledge import Knowledge
     from .resources.memories import Memories
-    from .resources.operations import Erasures, Index, Keys, Operations, Runs
+    from .resources.operations import Erasures, Index, Keys, Operations, Runs, Users
     from .resources.personas import Personas
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -102,6 +102,13 @@ class Api(Conversations[T_co]):
         from .resources.operations import Runs
 
         return Runs(self._transport)
+
+    @cached_property
+    def users(self) -> "Users[T_co]":
+        """Who has something in memory."""
+        from .resources.operations import Users
+
+        return Users(self._transport)
 
     @cached_property
     def erasures(self) -> "Erasures[T_co]":

@@ -1,6 +1,7 @@
 """`jiyi users`: who has something in the store of a home, and how much is kept of one."""
 
 import asyncio
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ app = typer.Typer(
 )
 _console = Console()
 _PATIENCE_S = 30.0
+_PAGE = 1000
 
 
 @app.command("list")
@@ -23,19 +25,20 @@ def list_users(
     tenant: Annotated[str | None, typer.Option("--app", help="Only users of this app.")] = None,
     as_json: Json = False,
     home: Home = None,
+    url: Url = None,
 ) -> None:
-    """Lists users by app and id, from the store of the home itself, even while the service is down."""
-    try:
-        found = asyncio.run(service.users(service.load_settings(home)))
-    except service.ServiceFailed as error:
-        fail(str(error))
-    shown = [{"app": of, "user": user} for of, user in found if tenant in (None, of)]
+    """Lists users: those of every app, from the store of a home itself, or with --url those of the credential's app."""
+    if url:
+        with connect(None, url) as client:
+            shown: list[dict[str, str]] = [{"user": each.user_id} for each in client.users.list(limit=_PAGE)]
+    else:
+        shown = [{"app": of, "user": user} for of, user in _stored(home) if tenant in (None, of)]
     if as_json:
         print_json(shown)
         return
-    table = Table("app", "user")
+    table = Table(*("user",) if url else ("app", "user"))
     for each in shown:
-        table.add_row(each["app"], each["user"])
+        table.add_row(*each.values())
     _console.print(table)
 
 
@@ -66,6 +69,13 @@ def show(
             table.add_row(name.replace("_", " "), _text(value))
     table.add_row("policy", f"{policy.policy.decay_rate:g} a day (of: {policy.source})")
     _console.print(table)
+
+
+def _stored(home: Path | None) -> list[tuple[str, str]]:
+    try:
+        return asyncio.run(service.users(service.load_settings(home)))
+    except service.ServiceFailed as error:
+        fail(str(error))
 
 
 def _text(value: object) -> str:

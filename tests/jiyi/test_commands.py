@@ -123,6 +123,11 @@ def test_facts_and_users_are_shown_as_tables(known: str) -> None:
     assert all(words in shown for words in ("memories", "facts", "0.1 a day (of: default)"))
 
 
+def test_users_are_listed_by_the_service(known: str) -> None:
+    assert {"user": "ann"} in json.loads(run("users", "list", "--url", known, "--json"))
+    assert "ann" in run("users", "list", "--url", known)
+
+
 def test_users_are_listed_from_the_store_without_a_service(tmp_path: Path) -> None:
     assert json.loads(run("users", "list", "--home", str(tmp_path), "--json")) == []
 

@@ -2360,6 +2360,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Users
+         * @description A page of the users of the app who have something in memory, sorted by id. For its backend and for operators.
+         */
+        get: operations["list_users_users_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/users/{user_id}": {
         parameters: {
             query?: never;
@@ -6122,10 +6142,10 @@ export interface components {
          * KnowledgeHit
          * @description A chunk that a search found.
          *
-         *     `parts` are those of the score: `semantic` and `keyword` (0 to 1, as they entered the formula), the raw `cosine` and
-         *     `bm25`, `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over the reranked ones),
-         *     `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content` that the query
-         *     has.
+         *     `parts` are those of the score: the raw `cosine` and `bm25`; in mode `hybrid` `semantic` and `keyword` (0 to 1, as
+         *     they entered the formula), `rrf` in that mode, and of a reranked chunk `fused` (the score before, 0 to 1 over the
+         *     reranked ones), `rerank` (0 to 1) and `relevance` (as the reranker said it). `highlights` are the words of `content`
+         *     that the query has.
          */
         KnowledgeHit: {
             /** Chunk Index */
@@ -9518,6 +9538,16 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * UserList
+         * @description Users in the order of their ids; `next` is the `after` of the next page, null on the last one.
+         */
+        UserList: {
+            /** Next */
+            next: string | null;
+            /** Results */
+            results: components["schemas"]["UserReply"][];
+        };
+        /**
          * UserPolicyBody
          * @description A policy for a user; null for that of the app.
          * @example {
@@ -9559,6 +9589,14 @@ export interface components {
              * @description Whose memory. Not needed where the credential belongs to a user or X-Jiyi-User names one; 403 where it names another user than those.
              */
             user_id?: string;
+        };
+        /**
+         * UserReply
+         * @description A user who has something in memory.
+         */
+        UserReply: {
+            /** User Id */
+            user_id: string;
         };
         /** ValidationError */
         ValidationError: {
@@ -24391,6 +24429,106 @@ export interface operations {
             };
             /** @description It cannot be done as things are. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field is not as it must be: `errors` names it and says what is allowed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests, or too much is waiting. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service is away. */
+            503: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_users_users_get: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            /** @description The request is malformed, or `Host` is no name of the service. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no valid credential, where the service asks for one. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The credential does not allow this, a field names another user than its own, or another site's page sent it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };

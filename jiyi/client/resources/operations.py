@@ -7,6 +7,7 @@ from deployments.http.schemas.erasures import ErasureList, TombstoneList
 from deployments.http.schemas.keys import IssuedKeyReply, KeyList, KeyReply
 from deployments.http.schemas.operations import Readiness
 from deployments.http.schemas.pipelines import Dashboard, RunDetail, RunList, RunSummary
+from deployments.http.schemas.user_list import UserList, UserReply
 from memory.ports.jobs import IndexRun, PipelineRun
 from memory.values.governance.erasures import Erasure
 
@@ -60,6 +61,15 @@ class Runs(Resource[T_co]):
     def dashboard(self, *, app: str | None = None) -> Call[Dashboard]:
         """`GET /knowledge/dashboard`: what there is, and how background work is doing."""
         return call("GET", "/knowledge/dashboard", params=given(app=app))
+
+
+class Users(Resource[T_co]):
+    """`client.users`."""
+
+    @pages
+    def list(self, *, after: str | None = None, limit: int | None = None) -> Paged[UserList, UserReply]:
+        """`GET /users`: who of the app has something in memory, sorted by id."""
+        return Paged(call("GET", "/users", params=given(after=after, limit=limit)))
 
 
 class Erasures(Resource[T_co]):

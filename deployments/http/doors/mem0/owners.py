@@ -9,7 +9,8 @@ from fastapi import Depends, Path
 from pydantic import TypeAdapter, ValidationError
 
 from memory.identity.caller import USER_ID, Claim
-from memory.values.access.identity import DEFAULT_APP, KeyScope, app_and_user, app_of_owner, stored_user
+from memory.identity.users import users_of_app
+from memory.values.access.identity import KeyScope, app_and_user
 from memory.values.errors import BadRequest, InvalidField, NotFound
 
 from ...identity.current import CURRENT_IDENTITY, CURRENT_USER
@@ -17,7 +18,6 @@ from ...schemas.fields import Identifier
 from ...support.services import Services, ServicesDep
 
 _USER: TypeAdapter[str] = TypeAdapter(Identifier)
-_PAGE = 256
 NO_ENTITY = "One of the filters: app_id, user_id, agent_id, run_id is required!"
 
 
@@ -58,23 +58,15 @@ async def owners_among(users: Iterable[str] | None, services: Services) -> list[
         owners = [own]
     else:
         CURRENT_IDENTITY.get().require(KeyScope.APP)
-        owners = [user async for user in users_of_app(services)]
+        owners = [user async for user in own_users(services)]
     if len(owners) == 1:
         CURRENT_USER.set(owners[0])
     return owners
 
 
-async def users_of_app(services: Services) -> AsyncIterator[str]:
+def own_users(services: Services) -> AsyncIterator[str]:
     """The stored ids of all users of the app that the request acts in, sorted by code point."""
-    app = CURRENT_IDENTITY.get().app
-    first = None if app == DEFAULT_APP else stored_user(app, "")
-    while page := await services.record.backlog.users(after=first, limit=_PAGE):
-        for stored in page:
-            if app_and_user(stored)[0] == app and app_of_owner(stored) is None:
-                yield stored
-        first = page[-1]
-        if app != DEFAULT_APP and app_and_user(first)[0] != app:
-            return
+    return users_of_app(services.record.backlog, CURRENT_IDENTITY.get().app)
 
 
 async def find_memory(memory_id: str, services: Services) -> MemoryRef:

@@ -41,6 +41,29 @@ async def test_the_same_user_id_in_two_apps_is_two_users(client_of: Client) -> N
     assert (await default.get("/entities", params={"user_id": f"shop{MARK}ann"})).json()["results"] == []
 
 
+async def test_a_backend_lists_the_users_of_its_own_app_page_by_page(client_of: Client) -> None:
+    shop, desk = [await client_of(KeyScope.APP, app_id=app) for app in ("shop", "desk")]
+    for client, users in ((shop, ("cid", "ann", "bob")), (desk, ("dan",))):
+        for user in users:
+            await client.post("/memories", json={"user_id": user, "text": "I live in Leeds.", "wait": True})
+    first = (await shop.get("/users", params={"limit": 2})).json()
+    assert first == {"results": [{"user_id": "ann"}, {"user_id": "bob"}], "next": "bob"}
+    second = (await shop.get("/users", params={"limit": 2, "after": first["next"]})).json()
+    assert second == {"results": [{"user_id": "cid"}], "next": None}
+    assert (await desk.get("/users")).json() == {"results": [{"user_id": "dan"}], "next": None}
+    assert (await (await client_of(KeyScope.APP)).get("/users")).json() == {"results": [], "next": None}
+
+
+async def test_a_credential_of_one_user_does_not_list_users(client_of: Client) -> None:
+    reply = await (await client_of(KeyScope.USER, app_id="shop", user="ann")).get("/users")
+    assert reply.status_code == 403
+
+
+async def test_the_limit_of_a_page_of_users_is_named(client_of: Client) -> None:
+    reply = await (await client_of(KeyScope.APP)).get("/users", params={"limit": 0})
+    assert (reply.status_code, "limit" in reply.text) == (422, True)
+
+
 async def test_no_reply_shows_how_app_and_user_are_stored(client_of: Client) -> None:
     shop = await client_of(KeyScope.APP, app_id="shop")
     admin = await client_of(KeyScope.ADMIN, **{"X-Jiyi-App": "shop"})
