@@ -41,6 +41,8 @@ _MODULE_PATH = re.compile(
 _FOLDER = re.compile(rf"`((?:{'|'.join(PACKAGES)})/[\w/]*)/`")
 _ROOMS = re.compile(r"^\s+\| `(\w+)/` \| (`.+) \|$", re.MULTILINE)
 _DOTTED = re.compile(rf"`((?:{'|'.join(PACKAGES)})(?:\.(?!py\b)\w+)+)(?:[`: ])")
+_TEST = re.compile(r"`(?:Test\w+::)?(test_\w+|Test[A-Z]\w+)`")
+_TESTS = re.compile(r"^ *(?:async )?(?:def|class) ((?:test_|Test)\w+)", re.MULTILINE)
 _COMMAND = re.compile(rf"python -m ((?:{'|'.join(PACKAGES)})(?:\.\w+)+)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
@@ -128,6 +130,20 @@ def test_every_module_and_test_that_the_documentation_names_exists() -> None:
             is_module = any(file.with_suffix(".py").exists() or file.is_dir() for file in candidates[-2:])
             if not (is_module or _is_exported(*parts)):
                 missing.append(f"{_place(path, text, match.start())}: {match[1]}")
+    assert not missing, "\n".join(missing)
+
+
+def test_every_test_that_a_design_page_names_by_itself_exists() -> None:
+    paths = _tracked("tests/*.py")
+    known = {name for path in paths for name in _TESTS.findall(path.read_text(encoding="utf-8"))}
+    missing = []
+    for path in DESIGN.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        missing += [
+            f"{_place(path, text, match.start())}: {match[1]}"
+            for match in _TEST.finditer(text)
+            if match[1] not in known
+        ]
     assert not missing, "\n".join(missing)
 
 

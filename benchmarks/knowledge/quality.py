@@ -46,7 +46,8 @@ from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
 from memory.knowledge.sources import NewDocument, Sources
 from memory.language.keywords import KeywordAnalyzer
-from memory.ports.models.language import Priority, Reranker, TextKind
+from memory.ports.models.language import Encoder, Priority, Reranker, TextKind
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.access.identity import app_owner
 from memory.values.documents.corpora import Corpus, CorpusConfig, KnowledgeQuery, Reranking, SearchConfig
 from memory.values.documents.knowledge import ChunkingConfig, ChunkingStrategy
@@ -70,12 +71,19 @@ _SEED = 7
 class Bench:
     """A record and an index in a folder, with documents in corpora."""
 
-    def __init__(self, encoder: KeptEncoder, folder: Path, rerankers: Mapping[Reranking, Reranker]) -> None:
-        self._record, self._analyzer = InMemoryRecord(), KeywordAnalyzer()
+    def __init__(
+        self,
+        encoder: Encoder,
+        folder: Path,
+        *,
+        rerankers: Mapping[Reranking, Reranker] | None = None,
+        record: SystemOfRecord | None = None,
+    ) -> None:
+        self._record, self._analyzer = record or InMemoryRecord(), KeywordAnalyzer()
         self.encoder = encoder
         self.index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
-        self._rerankers = rerankers
-        self.has_reranker = Reranking.LOCAL in rerankers
+        self._rerankers = rerankers or {}
+        self.has_reranker = Reranking.LOCAL in self._rerankers
         self.corpora: dict[str, Corpus] = {}
 
     def search(self, *, across: bool) -> KnowledgeSearch:
@@ -162,7 +170,6 @@ async def measure(sets: Sequence[Passages], bench: Bench, arguments: argparse.Na
     tables = set(arguments.tables.split(","))
     for passages in sets if tables & {"modes", "across"} else ():
         await bench.ingest(passages)
-        bench.encoder.save()
     await bench.encoder.encode([question.text for drawn in asked.values() for question in drawn], kind=TextKind.QUERY)
     rerankings = ("none", "local") if bench.has_reranker else ("none",)
     if "modes" in tables:
@@ -196,7 +203,6 @@ async def measure(sets: Sequence[Passages], bench: Bench, arguments: argparse.Na
         }
     if "chunkers" in tables:
         report["chunkers"] = {each.name: await _chunkers(each, bench, arguments) for each in chinese}
-    bench.encoder.save()
     return report
 
 
@@ -259,8 +265,11 @@ async def _run(arguments: argparse.Namespace) -> dict[str, Any]:
         weights = shipped_weight_file("reranker")
         rerankers[Reranking.LOCAL] = KeptReranker(weights, arguments.models, threads=arguments.threads)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(encoder, Path(folder), rerankers)
-        report = await measure(read_all(arguments.data), bench, arguments)
+        bench = Bench(encoder, Path(folder), rerankers=rerankers)
+        try:
+            report = await measure(read_all(arguments.data), bench, arguments)
+        finally:
+            encoder.save()
         await bench.index.close()
     return report
 

@@ -157,6 +157,38 @@ class TestIngestion:
         assert reply.status_code == 422, reply.text
         assert [error["field"] for error in reply.json()["errors"]] == [field]
 
+    @pytest.mark.parametrize(
+        ("path", "body", "field"),
+        [
+            ("/base", {"name": ""}, "name"),
+            ("/base", {"name": "n" * 257}, "name"),
+            ("/base", {"name": "x", "description": "d" * 4_097}, "description"),
+            ("/ingest", {"text": ""}, "text"),
+            ("/ingest", {"text": "x", "source_uri": "a\nb"}, "source_uri"),
+            ("/ingest", {"text": "x", "source_uri": "u" * 2_049}, "source_uri"),
+            ("/ingest", {"text": "x", "wait": "yes"}, "wait"),
+            ("/search", {"query": ""}, "query"),
+            ("/search", {"query": "x", "corpus_ids": []}, "corpus_ids"),
+            ("/search", {"query": "x", "corpus_ids": ["c"] * 101}, "corpus_ids"),
+            ("/search", {"query": "x", "filters": {"metadata": {f"m{n}": 1 for n in range(33)}}}, "filters.metadata"),
+        ],
+    )
+    async def test_a_field_of_a_body_that_is_out_of_its_bounds_is_named(
+        self, http: httpx.AsyncClient, corpus: str, path: str, body: dict[str, Any], field: str
+    ) -> None:
+        place = f"/base/{corpus}/ingest" if path == "/ingest" else path
+        reply = await post(http, place, status=422, **body)
+        assert [error["field"] for error in reply["errors"]] == [field]
+
+    async def test_a_form_has_32_files_at_most_and_names_one_document_alone(
+        self, http: httpx.AsyncClient, corpus: str
+    ) -> None:
+        path = f"/knowledge/base/{corpus}/ingest"
+        files = [("file", (f"{number}.txt", b"text", "text/plain")) for number in range(33)]
+        assert (await http.post(path, files=files)).status_code in (400, 422)
+        two = await http.post(path, files=files[:2], data={"source_uri": "manual://one"})
+        assert (two.status_code, two.json()["errors"][0]["field"]) == (422, "source_uri")
+
     async def test_a_form_without_a_file_and_a_body_that_is_too_large_are_refused(
         self, services: Services, corpus: str
     ) -> None:
