@@ -22,6 +22,16 @@ _SPEAKERS = {
 }
 
 
+_FIRST_PERSON = (
+    ("使用者", "我"),
+    ("用户", "我"),
+    ("The user's ", "My "),
+    ("The user is ", "I am "),
+    ("The user has ", "I have "),
+    ("The user ", "I "),
+)
+"""How sentences about the speaker begin, and how the speaker would begin them."""
+
 _LABELS: Mapping[str, tuple[str, str]] = {
     "doubtful": ("In doubt since something changed: ", "情況有變，尚待確認："),
     Qualifier.NEGATED: ("Not so: ", "並非："),
@@ -69,6 +79,11 @@ class Statement:
             return "".join(english for english, _ in written)
         label = "".join(chinese for _, chinese in written)
         return to_simplified(label) if language is Language.SIMPLIFIED_CHINESE else label
+
+
+def first_person(text: str) -> tuple[str, int]:
+    """How the user would begin a sentence that begins with `_SPEAKERS`, and where it goes on; ("", 0) for any other."""
+    return next(((own, len(name)) for name, own in _FIRST_PERSON if text.startswith(name)), ("", 0))
 
 
 def own_words(fact: Fact) -> str | None:

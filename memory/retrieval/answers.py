@@ -12,6 +12,7 @@ from ..answering.evidence import may_answer, takes_place_of
 from ..extraction.codes import find_codes
 from ..facts.asked_times import find_asked_time
 from ..language.questions import is_question
+from ..language.wording import first_person
 from ..ports.models.answer_reading import (
     AnswerReader,
     AnswerReading,
@@ -34,14 +35,21 @@ PART: Final = "answers"
 
 @dataclass(frozen=True)
 class _Line:
-    """A hit as the reader gets it: `written` begins with what is not of its text."""
+    """A hit as the reader gets it: `opening`, then what it means from `start` on."""
 
     hit: Hit
-    written: str
+    opening: str = ""
+    start: int = 0
+
+    @property
+    def written(self) -> str:
+        return self.opening + self.hit.meant[self.start :]
 
     def words(self, reading: LineReading) -> str:
-        before = len(self.written) - len(self.hit.meant)
-        return self.hit.meant[max(0, reading.start - before) : max(0, reading.end - before)]
+        return self.hit.meant[self._place(reading.start) : self._place(reading.end)]
+
+    def _place(self, place: int) -> int:
+        return 0 if place < len(self.opening) else place - len(self.opening) + self.start
 
 
 class AnswerRetriever(Retriever):
@@ -118,11 +126,14 @@ def _is_read(request: SearchRequest) -> bool:
 
 def _lines_of(hits: Sequence[Hit]) -> list[_Line]:
     """The memories that may answer something, best first."""
-    return [
-        _Line(hit, f"{hit.speaker}: {hit.meant}" if hit.speaker else hit.meant)
-        for hit in drop_corrected([hit for hit in hits if hit.kind.is_quotable])
-        if may_answer(hit)
-    ]
+    return [_line_of(hit) for hit in drop_corrected([hit for hit in hits if hit.kind.is_quotable]) if may_answer(hit)]
+
+
+def _line_of(hit: Hit) -> _Line:
+    """With its speaker; what was given about the user in the first person, as users say it."""
+    if hit.speaker:
+        return _Line(hit, f"{hit.speaker}: ")
+    return _Line(hit) if hit.role is Role.ASSISTANT else _Line(hit, *first_person(hit.meant))
 
 
 def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) -> Hit:

@@ -74,6 +74,26 @@ async def test_a_memory_is_read_as_it_was_meant_with_its_date_and_speaker(world:
     assert (spoken.text, spoken.words) == ("In the drawer.", "In the drawer")
 
 
+@pytest.mark.parametrize(
+    ("told", "read", "words"),
+    [
+        ("使用者對花生過敏。", "我對花生過敏。", "花生"),
+        ("用户住在三峡。", "我住在三峡。", "三峡"),
+        ("The user is allergic to peanuts.", "I am allergic to peanuts.", "peanuts"),
+        ("The user's pets: Bean.", "My pets: Bean.", "Bean"),
+        ("Bean is a dog.", "Bean is a dog.", "Bean"),
+    ],
+)
+async def test_what_was_given_about_the_user_is_read_in_the_first_person(
+    world: World, told: str, read: str, words: str
+) -> None:
+    await world.note(told)
+    reader = FakeAnswerReader(answers={"What do you know of me?": {words: words}})
+    [hit] = (await reading(world, reader).search(asking(world, "What do you know of me?"))).hits
+    assert [line.text for line in reader.requests[0].lines] == [read]
+    assert (hit.text, hit.words) == (told, words)
+
+
 async def test_a_memory_of_another_identifier_does_not_answer(world: World) -> None:
     await world.note("ZX0005-87 is kept in hall 7.", "ZX0005-88 is kept in hall 3.", "Halls are locked at night.")
     query = "Where is zx0005-88 kept?"
