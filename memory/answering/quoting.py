@@ -1,18 +1,21 @@
-"""Writes an answer: the words that answer first, then the quotations with their speakers and dates."""
+"""Writes an answer: the words that answer first, then the quotations with their speakers and dates.
+
+A quotation is in the words that were said, with what a reference means in brackets: 他（徐濤）, "it [the van]".
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from ..language.phrases import Phrases
 from ..values.facts import Standing, Validity
 from ..values.hits import Hit, Place
-from ..values.text import normalise
+from ..values.text import has_han, normalise
 from ..values.understanding.dialogue import Role
 from .dates import date_of_words, write_day
 from .evidence import Evidence
 from .forgetting import listed
-from .references import with_references_beside
 from .validity import are_in_conflict, qualified, stated_in, valid_part, without_doubtful
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]?")
@@ -20,6 +23,10 @@ _ENDS = " \t\n，。！？；：、,.!?;:"
 _MAX_QUOTE_CHARACTERS = 200
 _MAX_WORDS_CHARACTERS = 60
 """Words that are longer than this are read in the quotation."""
+_LETTERS = r"[^\W\u3400-\u9fff]+"
+_TOKEN = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS})*|\s+|.", re.DOTALL)
+_LEAST_IN_COMMON = 0.5
+"""Share of the words said that stand in what is meant; with less it is another statement, as of a correction."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,37 @@ def name_earlier(evidence: Evidence, phrases: Phrases) -> str:
     )
 
 
+def with_references_beside(quote: str, hit: Hit) -> str:
+    """A quotation in the words of who said it.
+
+    Args:
+        quote: A part of what the memory means.
+        hit: The memory.
+
+    Returns:
+        The words that were said, each reference followed by what it means; the quotation as it is where it is no single
+        part of the memory, and where it means an earlier statement, corrected.
+    """
+    said, meant = _TOKEN.findall(hit.text), _TOKEN.findall(hit.meant)
+    matcher = SequenceMatcher(None, said, meant, autojunk=False)
+    common = [word for block in matcher.get_matching_blocks() for word in said[block.a : block.a + block.size]]
+    start = hit.meant.find(quote)
+    end = start + len(quote)
+    if hit.meant == hit.text or start < 0 or _count_words(common) < _LEAST_IN_COMMON * _count_words(said):
+        return quote
+    brackets = "（{}）" if has_han(hit.text) else "[{}]"
+    pieces: list[str] = []
+    at = 0  # characters of `hit.meant` before the piece
+    for operation, said_from, said_to, meant_from, meant_to in matcher.get_opcodes():
+        words, meaning = "".join(said[said_from:said_to]), "".join(meant[meant_from:meant_to])
+        if operation == "equal":
+            pieces.append(meaning[max(0, start - at) : max(0, end - at)])
+        elif start <= at < end or at == end == len(hit.meant):
+            pieces.append(_beside(words, meaning, brackets))
+        at += len(meaning)
+    return "".join(pieces).strip()
+
+
 def shortened(text: str, relevance: Callable[[str], int]) -> str:
     """A short text as it is; of a long one, the most relevant sentence."""
     if len(text) <= _MAX_QUOTE_CHARACTERS:
@@ -126,3 +164,19 @@ def _holds_words(hit: Hit) -> Callable[[str], int]:
 
 def _date(hit: Hit) -> str:
     return hit.created_at.date().isoformat()
+
+
+def _beside(words: str, meaning: str, brackets: str) -> str:
+    """What was said, with its meaning in brackets; spaces around the meaning stay outside."""
+    core = meaning.strip()
+    if not core:
+        return words
+    before, after = meaning[: len(meaning) - len(meaning.lstrip())], meaning[len(meaning.rstrip()) :]
+    if not words:
+        return f"{before}{brackets.format(core)}{after}"
+    space = " " if brackets.startswith("[") else ""
+    return f"{words.rstrip()}{space}{brackets.format(core)}{words[len(words.rstrip()) :]}"
+
+
+def _count_words(tokens: Sequence[str]) -> int:
+    return sum(not token.isspace() for token in tokens)

@@ -4,10 +4,10 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.answering.references import with_references_beside
+from memory.answering.quoting import with_references_beside
 from memory.values.hits import Hit, HitKind
 
 
@@ -51,6 +51,7 @@ NAMES = {"他": "徐濤", "it": "the van", "那個": "AI-Box"}
 
 
 @given(said=WORDS)
+@example(said=["小王", "van", "那個", "it"])  # what was said ends with words that nothing stands for
 def test_without_the_brackets_a_quotation_is_what_was_said(said: list[str]) -> None:
     memory = hit("".join(said), "".join(NAMES.get(word, word) for word in said))
     shown = with_references_beside(memory.meant, memory)
