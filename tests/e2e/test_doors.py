@@ -105,6 +105,35 @@ async def test_what_a_door_keeps_is_found_at_once_by_every_door_under_the_same_i
             assert not any([await search(query) for search in others.search.values()]), "one user's alone"
 
 
+async def test_every_door_knows_the_agent_of_a_memory(url: str) -> None:
+    async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+        user, bot, other = "one with two agents", "bot", "other bot"
+
+        async def results(path: str, **body: object) -> list[str]:
+            reply = await http.post(path, json=body)
+            assert reply.is_success, reply.text
+            return _ids(reply.json()["results"])
+
+        messages = [{"role": "user", "content": TOLD}]
+        [by_mem0] = await results("/mem0/v3/memories/add/", user_id=user, agent_id=bot, messages=messages)
+        [by_mcp] = _ids(
+            await call_tool(url, "add_memory", user_id=user, agent_id=bot, text="The shed key is there, too.")
+        )
+        [own] = await results("/memories", user_id=user, text="The cellar key is lost.", metadata={"agent_id": bot})
+        await results("/mem0/v3/memories/add/", user_id=user, agent_id=other, messages=messages)
+        expected = {by_mem0, by_mcp, own}
+        asked = {"query": "key"}
+        assert expected == set(
+            await results("/mem0/v3/memories/search/", filters={"AND": [{"user_id": user}, {"agent_id": bot}]}, **asked)
+        )
+        filters = {"agent_id": bot}
+        assert expected == set(_ids(await call_tool(url, "search_memories", user_id=user, filters=filters, **asked)))
+        conditions = {"metadata": {"agent_id": bot}}
+        assert expected == set(await results("/search", user_id=user, kinds=["memory"], filters=conditions, **asked))
+        shown = (await http.get(f"/mem0/v1/memories/{by_mcp}/")).json()
+        assert (shown["agent_id"], shown["metadata"]) == (bot, {})
+
+
 async def test_agents_remember_across_a_restart(service: Service, url: str, tmp_path: Path) -> None:
     async with asked_as(url, "openai-agent") as client:
         session = OpenAIConversationsSession(openai_client=client)

@@ -1,7 +1,8 @@
 """A memory of ours as one of mem0's, and what mem0 knows of a memory as our metadata.
 
 Metadata of ours are scalars that filters compare. Those of mem0 are any JSON: scalars are kept under their own names,
-so that every door shows and finds them; the rest, and what else mem0 knows of a memory, is kept under names of `mem0_`.
+so that every door shows and finds them, as are the agent and the application, which other doors name so, too. The rest,
+and what else mem0 knows of a memory, is kept under names of `mem0_`.
 """
 
 import json
@@ -22,7 +23,8 @@ from memory.values.records import Memory
 from ...schemas.chat import DEFAULT_SESSION
 
 _PREFIX = "mem0_"
-AGENT, APP, EXPIRES, EVENT, FEEDBACK = (f"{_PREFIX}{name}" for name in ("agent", "app", "expires", "event", "feedback"))
+AGENT, APP = LABELS = ("agent_id", "app_id")
+EXPIRES, EVENT, FEEDBACK = (f"{_PREFIX}{name}" for name in ("expires", "event", "feedback"))
 _JSON = f"{_PREFIX}json"
 _MAX_ENTRIES = 48
 _MAX_STRING = 1_024
@@ -52,7 +54,7 @@ class KeptMemory:
     def metadata(self) -> dict[str, Any]:
         """What the caller keeps with it."""
         rest: dict[str, Any] = json.loads(str(self.memory.metadata.get(_JSON, "{}")))
-        return {name: value for name, value in self.memory.metadata.items() if not name.startswith(_PREFIX)} | rest
+        return {name: value for name, value in self.memory.metadata.items() if not _is_known(name)} | rest
 
     def is_expired(self, today: date) -> bool:
         """Whether its last day is over."""
@@ -70,8 +72,7 @@ class KeptMemory:
             "id": memory.memory_id,
             "memory": memory.text,
             "user_id": shown_user(memory.user_id),
-            "agent_id": memory.metadata.get(AGENT),
-            "app_id": memory.metadata.get(APP),
+            **{name: str(memory.metadata[name]) if name in memory.metadata else None for name in LABELS},
             "run_id": self.run_id,
             "session_id": self.run_id,
             "metadata_size": len(self.metadata),
@@ -138,7 +139,7 @@ def packed(metadata: Mapping[str, Any], **known: str | None) -> dict[str, Scalar
             )
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidField(f"{where}: is no number of JSON", field=where, allowed="a finite number")
-        if isinstance(value, Mapping | list) or (isinstance(value, str) and len(value) > _MAX_STRING):
+        if isinstance(value, Mapping | list) or (isinstance(value, str) and len(value) > _MAX_STRING) or name in LABELS:
             rest[name] = value
         else:
             kept[name] = value
@@ -158,5 +159,10 @@ def packed(metadata: Mapping[str, Any], **known: str | None) -> dict[str, Scalar
 
 def repacked(memory: Memory, metadata: Mapping[str, Any] | None, **known: str | None) -> dict[str, Scalar]:
     """The metadata of a memory with these of the caller, or its own, and with what is known now; None removes that."""
-    before = {name: str(value) for name, value in memory.metadata.items() if name.startswith(_PREFIX) and name != _JSON}
+    before = {name: str(value) for name, value in memory.metadata.items() if _is_known(name) and name != _JSON}
     return packed(KeptMemory(memory).metadata if metadata is None else metadata, **(before | known))
+
+
+def _is_known(name: str) -> bool:
+    """Whether an entry holds what mem0 knows of a memory, beside what the caller keeps with it."""
+    return name in LABELS or name.startswith(_PREFIX)

@@ -15,12 +15,11 @@ from memory.values.records import Memory
 from ...support.services import Services
 from .bodies import FilterBody, SearchBody
 from .filters import ANY, Condition, Filter, mentions, required
-from .kept import AGENT, APP, KeptMemory, categories_of, memory_of_hit
+from .kept import LABELS, KeptMemory, categories_of, memory_of_hit
 
 _PAGE = 256
 _MAX_SEARCHED = 64
 """Users of one search."""
-_METADATA = {"agent_id": AGENT, "app_id": APP}
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,10 @@ def _search_filter(filter_: Filter) -> SearchFilter:
             case Condition("run_id", "eq", str() as value) if value != ANY:
                 session_id = value
             case Condition("agent_id" | "app_id" as field, "eq", str() as value) if value != ANY:
-                metadata[_METADATA[field]] = value
-            case Condition("metadata", "eq", str() | int() | float() as value, key) if value != ANY:
+                metadata[field] = value
+            case Condition("metadata", "eq", str() | int() | float() as value, key) if (
+                value != ANY and key not in LABELS
+            ):
                 metadata[key] = value
             case Condition("created_at", "gte", datetime() as value):
                 times["created_from"] = value

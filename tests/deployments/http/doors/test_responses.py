@@ -190,6 +190,31 @@ def test_conversations_and_their_items(door: Door, person: str) -> None:
         client.conversations.items.list(conversation.id)
 
 
+def test_a_conversation_takes_over_what_a_response_has(door: Door, person: str) -> None:
+    client = door.client(person)
+    told = client.responses.create(model="jiyi", input=TOLD)
+    reference: Any = {"type": "item_reference", "id": told.output[0].id}
+    after: Any = {"role": "user", "content": "and then?"}
+    conversation = client.conversations.create(items=[after])
+    [copied, later] = client.conversations.items.create(conversation.id, items=[reference, after]).data
+    assert copied.content[0].text == told.output_text  # type: ignore[union-attr, index]
+    ids = [item.id for item in client.conversations.items.list(conversation.id, order="asc")]
+    assert ids[1:] == [copied.id, later.id], "behind what was there"
+    begun = client.conversations.create(items=[reference])
+    assert len(client.conversations.items.list(begun.id).data) == 1
+    others = door.client(f"{person}-other")
+    with pytest.raises(openai.NotFoundError):
+        others.conversations.items.create(others.conversations.create().id, items=[reference])
+    missing: Any = {"type": "item_reference", "id": "msg_0"}
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.conversations.items.create(conversation.id, items=[after, missing])
+    assert caught.value.code == "response_not_found"
+    nameless: Any = {"type": "item_reference"}
+    with pytest.raises(openai.BadRequestError):
+        client.conversations.items.create(conversation.id, items=[nameless])
+    assert len(list(client.conversations.items.list(conversation.id))) == 3, "what is refused adds nothing"
+
+
 def test_nobody_has_responses_or_conversations(door: Door) -> None:
     client = door.client(None)
     reply = client.responses.create(model="jiyi", input="hi", store=True)

@@ -1,6 +1,6 @@
 """Where conversations and responses are kept: as items of their person, which export and erasure know."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ from memory.values.errors import NotFound
 from memory.values.ids import new_id
 from memory.values.items import ItemCollection, ItemOrder, ItemPlace, StoredItem
 
-from .items import Item, place_of
+from ..speaking import known
+from .items import Item, ItemIn, kept, place_of
 
 _KEPT = ItemCollection.CONVERSATIONS
 _CONVERSATIONS, _RESPONSES = ("conversations",), ("responses",)
@@ -153,11 +154,11 @@ class ConversationStore:
             await unit.commit()
         return conversation
 
-    async def keep_response(self, kept: KeptResponse, *, user_id: str) -> None:
+    async def keep_response(self, answered: KeptResponse, *, user_id: str) -> None:
         """Keeps a response."""
-        id_, session_id = str(kept.response["id"]), kept.session_id
-        value = {"response": kept.response, "input": kept.input, "session_id": session_id}
-        places = _pointers(kept)
+        id_, session_id = str(answered.response["id"]), answered.session_id
+        value = {"response": answered.response, "input": answered.input, "session_id": session_id}
+        places = _pointers(answered)
         async with self._record.writing(user_id=user_id) as unit:
             there = {pointer.key for pointer in await unit.items.get(places)}  # items that the request referred to
             keys = [place.key for place in places if place.key not in there]
@@ -182,25 +183,34 @@ class ConversationStore:
         Raises:
             ResponseNotFound: There is none.
         """
-        kept = await self.response(id_, user_id=user_id)
+        answered = await self.response(id_, user_id=user_id)
         async with self._record.writing(user_id=user_id) as unit:
-            pointers = await unit.items.get(_pointers(kept))
+            pointers = await unit.items.get(_pointers(answered))
             own = [pointer.place for pointer in pointers if pointer.value["response"] == id_]
             await unit.items.delete([ItemPlace(_KEPT, _RESPONSES, id_), *own])
             await unit.commit()
 
-    async def referenced_item(self, id_: str, *, user_id: str) -> Item:
-        """The item of this id in any response.
+    async def own_items(
+        self, given: Sequence[ItemIn], *, user_id: str | None, there: Collection[str] = frozenset()
+    ) -> list[Item]:
+        """Items as they are kept; where one only refers to an item of a response, that item.
+
+        Args:
+            given: The items of a request.
+            user_id: Whose responses; None for nobody, who has none.
+            there: Ids of items that the request continues: they are not repeated.
 
         Raises:
-            ResponseNotFound: No response has it.
+            InvalidField: A message has no role, a reference has no id or is one of nobody.
+            ResponseNotFound: No response has what is referred to.
         """
-        pointer = await self._get(_ITEMS_OF_RESPONSES, place_of(id_), user_id=user_id)
-        items = (await self.response(pointer["response"], user_id=user_id)).items if pointer else []
-        for item in items:
-            if item["id"] == id_:
-                return item
-        raise ResponseNotFound(f"There is no item {id_!r}.")
+        own: list[Item] = []
+        for item in given:
+            if (id_ := item.reference) is None:
+                own.append(kept(item))
+            elif id_ not in there:
+                own.append(await self._referenced_item(id_, user_id=known(user_id)))
+        return own
 
     async def chain(self, id_: str, *, user_id: str) -> list[KeptResponse]:
         """A response and those that it continues, oldest first; an older one that was deleted ends the chain.
@@ -215,6 +225,14 @@ class ConversationStore:
                 break
             found.append(KeptResponse(**value))
         return found[::-1]
+
+    async def _referenced_item(self, id_: str, *, user_id: str) -> Item:
+        pointer = await self._get(_ITEMS_OF_RESPONSES, place_of(id_), user_id=user_id)
+        items = (await self.response(pointer["response"], user_id=user_id)).items if pointer else []
+        for item in items:
+            if item["id"] == id_:
+                return item
+        raise ResponseNotFound(f"There is no item {id_!r}.")
 
     async def _item(self, id_: str, item_id: str, *, user_id: str) -> StoredItem:
         async with self._record.reading(user_id=user_id) as unit:
@@ -234,8 +252,8 @@ class ConversationStore:
             await unit.commit()
 
 
-def _pointers(kept: KeptResponse) -> list[ItemPlace]:
-    return [ItemPlace(_KEPT, _ITEMS_OF_RESPONSES, place_of(item["id"])) for item in kept.items]
+def _pointers(answered: KeptResponse) -> list[ItemPlace]:
+    return [ItemPlace(_KEPT, _ITEMS_OF_RESPONSES, place_of(item["id"])) for item in answered.items]
 
 
 def _items(user_id: str, id_: str, items: Sequence[Item]) -> list[StoredItem]:

@@ -12,7 +12,7 @@ from ....support.services import Services, ServicesDep
 from ..errors import openai_replies
 from ..speaking import KnownPerson
 from .conversation_store import ConversationStore
-from .items import Items, kept
+from .items import Items, copied
 
 router = APIRouter(prefix="/v1", tags=["openai"], responses=openai_replies(404), route_class=ServiceRoute)
 Metadata = Annotated[dict[str, str], Field(max_length=16)]
@@ -98,8 +98,9 @@ async def create_conversation(body: ConversationBody, services: ServicesDep, per
 
     Items are kept as they are and not learned: `/v1/responses` learns what the person says.
     """
-    items = [kept(item) for item in body.items or ()]
-    made = await _store(services).create(items, dict(body.metadata or {}), user_id=person)
+    store = _store(services)
+    items = [copied(item) for item in await store.own_items(body.items or (), user_id=person)]
+    made = await store.create(items, dict(body.metadata or {}), user_id=person)
     return ConversationReply.model_validate(made)
 
 
@@ -133,9 +134,13 @@ async def delete_conversation(
 async def create_items(
     conversation_id: Identifier, body: ItemsBody, services: ServicesDep, person: KnownPerson
 ) -> ItemList:
-    """Adds up to 20 items; those that were added, with ids of their own."""
-    items = [kept(item) for item in body.items]
-    await _store(services).add(conversation_id, items, user_id=person)
+    """Adds up to 20 items; those that were added, with ids of their own.
+
+    An `item_reference` stands for an item of a response that was kept, of which a copy is added.
+    """
+    store = _store(services)
+    items = [copied(item) for item in await store.own_items(body.items, user_id=person)]
+    await store.add(conversation_id, items, user_id=person)
     return ItemList.of(items)
 
 

@@ -27,12 +27,15 @@ class ItemIn(BaseModel):
     role: Literal["user", "assistant", "system", "developer"] | None = None
     content: str | tuple[ContentPart, ...] | None = None
 
-    def reference(self) -> str:
-        """The id of the item that an `item_reference` stands for.
+    @property
+    def reference(self) -> str | None:
+        """The id of the item that it stands for; None where it is an item of its own.
 
         Raises:
-            InvalidField: It has none.
+            InvalidField: It is a reference without an id.
         """
+        if self.type != "item_reference":
+            return None
         id_ = self.__pydantic_extra__.get("id")
         if not isinstance(id_, str) or not id_:
             raise InvalidField("input: a reference has no id", field="input", allowed="the id of an item")
@@ -45,6 +48,11 @@ Items = Annotated[tuple[ItemIn, ...], Field(max_length=20)]
 def item_id(kind: str) -> str:
     """A new id. What is behind its prefix sorts in the order in which ids are made."""
     return f"{_PREFIXES.get(kind, 'item')}_{time.time_ns():016x}{secrets.token_hex(6)}"
+
+
+def copied(item: Item) -> Item:
+    """An item once more, with an id of its own: its place is behind those that are there."""
+    return item | {"id": item_id(item["type"])}
 
 
 def place_of(id_: str) -> str:

@@ -1,7 +1,7 @@
 """`/v1/responses`: OpenAI's newer API over the same assistants, with responses and conversations that are kept."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -26,7 +26,7 @@ from ..registry import AssistantsDep, assistant_named
 from ..speaking import KnownPerson, Learns, known, session_of
 from .conversation_store import ConversationStore, KeptResponse
 from .conversations import ItemList, ListOrder
-from .items import Item, ItemIn, as_messages, kept
+from .items import Item, ItemIn, as_messages
 from .response_bodies import Response, ResponseBody
 from .response_events import Event, ResponseInProgress
 
@@ -127,7 +127,7 @@ async def _asked(body: ResponseBody, store: ConversationStore, *, learns: bool) 
     """
     person, now = CURRENT_USER.get(), utc_now()
     before, sessions = await _before(body, store, person)
-    own = await _own(body, store, before, person)
+    own = await store.own_items(_items_of(body), user_id=person, there={item["id"] for item in before})
     history = tuple(as_messages([*before, *own]))
     if not history:
         raise InvalidField("input: nothing is to be answered", field="input", allowed="a text, or at least one item")
@@ -164,23 +164,6 @@ async def _before(
         chain = await store.chain(body.previous_response_id, user_id=known(person))
         return [item for each in chain for item in each.items], [chain[-1].session_id]
     return [], []
-
-
-async def _own(body: ResponseBody, store: ConversationStore, before: Sequence[Item], person: str | None) -> list[Item]:
-    """The items of the request itself; one that it only refers to, unless that is continued anyway.
-
-    Raises:
-        InvalidField: A message has no role, or a reference no id.
-        ResponseNotFound: No response has what is referred to.
-    """
-    there = {item["id"] for item in before}
-    own = []
-    for item in _items_of(body):
-        if item.type != "item_reference":
-            own.append(kept(item))
-        elif (id_ := item.reference()) not in there:
-            own.append(await store.referenced_item(id_, user_id=known(person)))
-    return own
 
 
 def _items_of(body: ResponseBody) -> list[ItemIn]:

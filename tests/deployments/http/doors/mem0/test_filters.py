@@ -18,7 +18,7 @@ MEMORY = KeptMemory(
         session_id="r1",
         resource_id="r",
         text="Blue Drawer",
-        metadata=packed({"n": 3, "tags": ["a"]}, mem0_agent="bot"),
+        metadata=packed({"n": 3, "tags": ["a"]}, agent_id="bot"),
         created_at=_AT,
         updated_at=_AT,
     ),
@@ -115,3 +115,9 @@ def test_what_python_writes_for_a_dictionary_is_read_and_nothing_is_run() -> Non
     for text in ("[object Object]", "__import__('os')", "{'a': 1 if True else 2}", "(" * 5_000, "1" * 9_000, ""):
         with pytest.raises(InvalidField):
             read_written(text, "filters")
+
+
+def test_a_callers_own_entries_are_no_labels_of_the_memory() -> None:
+    metadata = packed({"agent_id": "mine", "n": 3}, agent_id="bot")
+    memory = KeptMemory(MEMORY.memory.model_copy(update={"metadata": metadata}))
+    assert (memory.value("agent_id"), memory.metadata) == ("bot", {"agent_id": "mine", "n": 3})
