@@ -13,21 +13,10 @@ from rich.console import Console
 from deployments.config.private_files import keep_private
 
 from . import account, service
-from .commands import (
-    bench,
-    conversing,
-    encryption,
-    erasing,
-    facts,
-    jobs,
-    keys,
-    knowledge,
-    maintenance,
-    memories,
-    show,
-    users,
-)
+from .commands import conversing, facts, memories
 from .commands.connection import connect
+from .commands.knowledge import bases as knowledge
+from .commands.operations import bench, encryption, erasing, jobs, keys, maintenance, show, users
 from .commands.output import FAILED, NOT_REACHABLE, USAGE, Home, Json, fail, print_error, print_json
 from .errors import ClientError, Unreachable
 from .mcp import mcp

@@ -11,33 +11,17 @@ from ..config.access_settings import HttpArgs, LimitArgs
 from .doors.mcp.route import add_mcp
 from .doors.mem0.replies import MEM0, PREFIX
 from .doors.mem0.router import router as mem0
-from .doors.openai import models, reranking, vector_stores
+from .doors.openai import embeddings, models, reranking, vector_stores
 from .doors.openai.chat import completions
 from .doors.openai.errors import OPENAI
 from .doors.openai.registry import assistants_of
 from .doors.openai.stateful import conversations, responses
 from .identity.middleware import Authentication
-from .routes import (
-    chat,
-    embeddings,
-    entities,
-    erasures,
-    facts,
-    governance,
-    graph,
-    index,
-    items,
-    keys,
-    knowledge,
-    memories,
-    operations,
-    personas,
-    pipelines,
-    portability,
-    retention,
-    sessions,
-    users,
-)
+from .routes.knowledge import bases as knowledge
+from .routes.knowledge import graph
+from .routes.memory import chat, entities, facts, governance, items, memories, personas, retention, sessions
+from .routes.operations import erasures, index, keys, pipelines, portability, users
+from .routes.operations import health as operations
 from .support.access_log import AccessLog, TraceContext
 from .support.bodies import BodyLimit
 from .support.concurrency import ConcurrencyLimit, EarlyRefusal, Places

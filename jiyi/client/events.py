@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from httpx_sse import ServerSentEvent
 
-from deployments.http.schemas.chat import ChatReply
-from deployments.http.schemas.pipelines import RunDetail, RunSummary
-from deployments.http.schemas.understanding import ResolveReply
+from deployments.http.schemas.memory.chat import ChatReply
+from deployments.http.schemas.memory.understanding import ResolveReply
+from deployments.http.schemas.operations.pipelines import RunDetail, RunSummary
 from memory.values.hits import SearchResult
 from memory.values.understanding.resolutions import Clarification
 

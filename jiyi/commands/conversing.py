@@ -12,8 +12,9 @@ from memory.portability.foreign.readers import ForeignFormat
 
 from ..conversations import read_conversations
 from ..errors import Refused
-from . import importing, show
+from . import importing
 from .connection import connect
+from .operations import show
 from .output import USAGE, Home, Json, Url, fail, plain, print_error, print_json, progress_bar
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from benchmarks.load.scenarios import NAMES, Planner, Scenario, load_scenario
+from deployments.http.doors.openai import embeddings
 from deployments.http.identity.current import CURRENT_IDENTITY
-from deployments.http.routes import embeddings
-from deployments.http.schemas import chat as schemas
+from deployments.http.schemas.memory import chat as schemas
 from memory.identity.caller import ANONYMOUS, Identity
 
 _BODIES: dict[str, type[BaseModel]] = {

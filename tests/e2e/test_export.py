@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deployments.http.schemas.chat import ChatReply
+from deployments.http.schemas.memory.chat import ChatReply
 from jiyi import Client
 from tests.e2e.conftest import Service
 from tests.e2e.test_service import ENGLISH, SIMPLIFIED, TRADITIONAL

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from deployments.http.schemas.chat import ChatReply
+from deployments.http.schemas.memory.chat import ChatReply
 from jiyi.client.events import Done, Resolved
 from jiyi.errors import InvalidRequest
 from memory.ports.models.language import TextKind

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from deployments.http.schemas.chat import SearchReply
+from deployments.http.schemas.memory.chat import SearchReply
 from jiyi import Client
 from tests.e2e.conftest import Service
 

@@ -13,7 +13,9 @@ import typer.main
 from typer.testing import CliRunner
 
 from jiyi import Client, cli
-from jiyi.commands import bench, facts, knowledge, memories, users
+from jiyi.commands import facts, memories
+from jiyi.commands.knowledge import bases as knowledge
+from jiyi.commands.operations import bench, users
 
 ROOT = typer.main.get_command(cli.app)
 SAID = "I moved to Boston in March 2025."

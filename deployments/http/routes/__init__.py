@@ -1,1 +1,1 @@
-"""One router per resource."""
+"""One router per resource, by what it is about."""

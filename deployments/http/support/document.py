@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from ..identity.authentication import KEY_HEADER
 from ..identity.middleware import OPEN_PATHS
-from ..schemas.knowledge import IngestTextBody
+from ..schemas.knowledge.bases import IngestTextBody
 from .failures import Door, door_of
 from .problems import Problem, replies
 

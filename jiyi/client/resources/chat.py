@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any, BinaryIO, TypeAlias
 from uuid import uuid4
 
-from deployments.http.schemas.chat import AddReply, ChatReply, SearchReply, SessionReply
-from deployments.http.schemas.entities import AfterReply, BeforeReply
-from deployments.http.schemas.facts import ContextReply
-from deployments.http.schemas.understanding import ResolveReply
+from deployments.http.schemas.memory.chat import AddReply, ChatReply, SearchReply, SessionReply
+from deployments.http.schemas.memory.entities import AfterReply, BeforeReply
+from deployments.http.schemas.memory.facts import ContextReply
+from deployments.http.schemas.memory.understanding import ResolveReply
 from memory.portability.importing import Imported
 
 from ..calls import Call, Download, Streamed, call, given, segment

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deployments.http.schemas.entities import (
+from deployments.http.schemas.memory.entities import (
     ChangedReply,
     EntitiesReply,
     EntityContextReply,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from deployments.http.schemas.facts import CategoryList, FactExtractReply, IngestReply, ItemList
+from deployments.http.schemas.memory.facts import CategoryList, FactExtractReply, IngestReply, ItemList
 from memory.ports.jobs import PipelineRun
 from memory.tiers.retrieval import TieredResult
 from memory.values.facts import Fact

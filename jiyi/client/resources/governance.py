@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from deployments.http.schemas.governance import ChangeList, DetectReply, ReviewList, StatusReply, TypedMemoryList
+from deployments.http.schemas.memory.governance import ChangeList, DetectReply, ReviewList, StatusReply, TypedMemoryList
 from memory.entities.statuses import Reviewable
 from memory.ports.jobs import PipelineRun
 from memory.typed_memories.conflicts import Conflicts

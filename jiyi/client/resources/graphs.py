@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deployments.http.schemas.graphs import (
+from deployments.http.schemas.knowledge.graphs import (
     CommunitiesReply,
     EvidenceList,
     GraphVersionList,
@@ -12,7 +12,7 @@ from deployments.http.schemas.graphs import (
     PathsReply,
     SubgraphReply,
 )
-from deployments.http.schemas.pipelines import RunDetail
+from deployments.http.schemas.operations.pipelines import RunDetail
 from memory.values.documents.graphs import GraphVersion
 
 from ..calls import Call, call, given, segment

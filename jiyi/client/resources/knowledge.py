@@ -5,7 +5,7 @@ import mimetypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deployments.http.schemas.knowledge import (
+from deployments.http.schemas.knowledge.bases import (
     ConfigVersionList,
     CorpusList,
     CorpusReply,

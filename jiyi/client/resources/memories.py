@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from deployments.http.schemas.governance import ChangeList
-from deployments.http.schemas.retention import AuditList, EditMemoryReply
+from deployments.http.schemas.memory.governance import ChangeList
+from deployments.http.schemas.memory.retention import AuditList, EditMemoryReply
 from memory.governance.policies import EffectivePolicy, PolicyPreview
 from memory.governance.timeline import RetainedMemory, Timeline
 from memory.values.governance.changes import Change

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deployments.http.schemas.erasures import ErasureList, TombstoneList
-from deployments.http.schemas.keys import IssuedKeyReply, KeyList, KeyReply
-from deployments.http.schemas.operations import Readiness
-from deployments.http.schemas.pipelines import Dashboard, RunDetail, RunList, RunSummary
-from deployments.http.schemas.user_list import UserList, UserReply
+from deployments.http.schemas.operations.erasures import ErasureList, TombstoneList
+from deployments.http.schemas.operations.health import Readiness
+from deployments.http.schemas.operations.keys import IssuedKeyReply, KeyList, KeyReply
+from deployments.http.schemas.operations.pipelines import Dashboard, RunDetail, RunList, RunSummary
+from deployments.http.schemas.operations.user_list import UserList, UserReply
 from memory.ports.jobs import IndexRun, PipelineRun
 from memory.values.governance.erasures import Erasure
 

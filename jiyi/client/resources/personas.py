@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from deployments.http.schemas.personas import PersonaList, PersonaRemoved
+from deployments.http.schemas.memory.personas import PersonaList, PersonaRemoved
 from memory.values.personas import Persona
 
 from ..calls import Call, call, given

@@ -78,7 +78,7 @@ async def test_every_log_line_of_a_request_has_its_ids(
         logging.getLogger("deployments.standard").warning("inside, too")
         return "0.1.0"
 
-    monkeypatch.setattr("deployments.http.routes.operations.version", noisy)
+    monkeypatch.setattr("deployments.http.routes.operations.health.version", noisy)
     reply = await http.get("/health/detailed", headers={"traceparent": GIVEN})
     structlog.get_logger("deployments.structured").info("outside")
     logger.handlers[0].close()

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, TypeAdapter
 
-from ...schemas.chat import DEFAULT_SESSION
 from ...schemas.fields import Identifier, SessionName, Text
+from ...schemas.memory.chat import DEFAULT_SESSION
 from .filters import ENTITY_FIELDS, AllOf, Condition, Filter, as_time, read_filter
 
 MAX_BATCH = 1_000

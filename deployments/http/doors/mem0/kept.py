@@ -20,7 +20,7 @@ from memory.values.facts import Fact, FactStatus
 from memory.values.hits import Hit
 from memory.values.records import Memory
 
-from ...schemas.chat import DEFAULT_SESSION
+from ...schemas.memory.chat import DEFAULT_SESSION
 
 _PREFIX = "mem0_"
 AGENT, APP = LABELS = ("agent_id", "app_id")

@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
-from deployments.http.routes.chat import STREAMED
-from deployments.http.routes.operations import router as operations
+from deployments.http.routes.memory.chat import STREAMED
+from deployments.http.routes.operations.health import router as operations
 from deployments.http.schemas.users import with_own_ids
 from deployments.http.support.service_route import ServiceRoute
 from memory.ports.jobs import PipelineRun

@@ -1,0 +1,1 @@
+"""Documents and the graph of what they say (004)."""

@@ -1,0 +1,1 @@
+"""What users say and what is kept of it: conversations, entities, facts, memories and their review."""

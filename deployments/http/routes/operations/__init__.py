@@ -1,0 +1,1 @@
+"""What operators run and watch: health, the index, runs, keys, users, exports and erasures."""

@@ -1,0 +1,1 @@
+"""Bodies and replies of the routes on memory."""

@@ -1,0 +1,1 @@
+"""Commands on documents and the graph of what they say."""

@@ -1,0 +1,1 @@
+"""Commands for operators: runs, keys, users, erasures, benchmarks, the record's encryption."""
