@@ -2490,6 +2490,8 @@ export interface paths {
         /**
          * Create Items
          * @description Adds up to 20 items; those that were added, with ids of their own.
+         *
+         *     An `item_reference` stands for an item of a response that was kept, of which a copy is added.
          */
         post: operations["create_items_v1_conversations__conversation_id__items_post"];
         delete?: never;
@@ -4380,7 +4382,7 @@ export interface components {
          * ItemList
          * @description A page of facts, latest recorded first. `total` counts all pages; `next` is null on the last one.
          */
-        deployments__http__schemas__facts__ItemList: {
+        deployments__http__schemas__memory__facts__ItemList: {
             /** Next */
             next: string | null;
             /** Results */
@@ -15056,7 +15058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["deployments__http__schemas__facts__ItemList"];
+                    "application/json": components["schemas"]["deployments__http__schemas__memory__facts__ItemList"];
                 };
             };
             /** @description The request is malformed, or `Host` is no name of the service. */
