@@ -88,6 +88,11 @@ def read_messages(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
     return [message for path in files_of(folders, "messages", part) for message in _messages(path)]
 
 
+def read_intents(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
+    """The messages of a part that are marked with their intents alone, from the `intents` folders of corpora."""
+    return [message for path in files_of(folders, "intents", part) for message in _messages(path)]
+
+
 def _queries(path: Path) -> Iterator[MarkedQuery]:
     language = language_of(path)
     category = "thing"

@@ -13,12 +13,14 @@ LANGUAGES = ("zh-Hant", "zh-Hans", "en")
 REPORTED = {
     "references": ("a3", "b2", "c2", "f"),
     "messages": ("m3", "n3", "n6", "f", "h9"),
+    "intents": (),
     "answers": ("q3", "r3"),
     "scenarios": ("s3", "t3"),
 }
 TUNED = {
     "references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"),
     "messages": ("m5", "n5"),
+    "intents": (),
     "answers": ("q2", "r2"),
     "scenarios": ("s2", "t2"),
 }
