@@ -18,7 +18,7 @@ _log = structlog.get_logger(__name__)
 async def read_matches(
     matches: Sequence[Match], request: ForgetRequest, target: ForgetTarget, *, reader: AnswerReader
 ) -> list[Match] | None:
-    """The matches by the mean of their words and of what a reader says, best first; None where it cannot read.
+    """The matches by what a reader says and by their words, best first; None where it cannot read.
 
     The request is read as the question, over the best memories: what answers it is what it is about.
 
@@ -43,8 +43,7 @@ async def read_matches(
         memory.memory_id: (of_line.answers, "" if target.everything else line.text[of_line.start : of_line.end])
         for memory, line, of_line in zip(said, lines, reading.lines, strict=True)
     }
-    nothing = (0.0, "")
     scored = [
-        with_reading(each, *read.get(each.memory.memory_id, nothing) if each.memory else nothing) for each in matches
+        with_reading(each, *read.get(each.memory.memory_id, (0.0, ""))) if each.memory else each for each in matches
     ]
     return sorted(scored, key=lambda match: -match.score)

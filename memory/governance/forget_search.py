@@ -112,7 +112,7 @@ async def _search(
     groups = _by_meaning(found.matches)
     if not target.everything and (len(groups) > 1 or not found.is_sure):
         return _which(map(_as_option, groups))
-    meant_facts = [fact for match in found.matches for fact in _with_former_values(match.facts, facts)]
+    meant_facts = [fact for match in found.matches for fact in _with_former_values(match.facts, facts, target)]
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
     more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
@@ -232,9 +232,10 @@ def _as_option(group: Sequence[Match]) -> Forgettable:
     return _of_memory(next(match.memory for match in group if match.memory), quoted=True)
 
 
-def _with_former_values(stated: Sequence[Fact], facts: Iterable[Fact]) -> list[Fact]:
-    """Facts, with every other value that those of one value at a time ever had."""
-    statements = {_statement(fact) for fact in stated if fact.predicate in ONE_VALUED}
+def _with_former_values(stated: Sequence[Fact], facts: Iterable[Fact], target: ForgetTarget) -> list[Fact]:
+    """Facts, with every other value that those had which the request names by their predicate."""
+    named = target.predicates & ONE_VALUED
+    statements = {_statement(fact) for fact in stated if fact.predicate in named}
     ids = {fact.fact_id for fact in stated}
     return [fact for fact in facts if fact.fact_id in ids or _statement(fact) in statements]
 
