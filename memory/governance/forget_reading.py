@@ -32,8 +32,7 @@ async def read_matches(
     if not said:
         return list(matches)
     lines = tuple(DatedLine(text=memory.resolved or memory.text, said_at=memory.created_at) for memory in said)
-    question = request.message.resolved or request.message.content
-    read_request = AnswerReadRequest(question=question, lines=lines, now=request.message.created_at)
+    read_request = AnswerReadRequest(question=target.text, lines=lines, now=request.message.created_at)
     try:
         [reading] = await reader.read([read_request])
     except Unavailable as error:

@@ -65,6 +65,7 @@ class ForgetTarget:
     """What is to be forgotten.
 
     Args:
+        text: The request as it was said.
         words: The words that it is found by, as the keyword index has them.
         terms: Those of the request without the words that name a predicate.
         predicates: Predicates that it names.
@@ -73,6 +74,7 @@ class ForgetTarget:
         points: Whether it has a word that points to something that was said.
     """
 
+    text: str
     words: frozenset[str]
     terms: frozenset[str]
     predicates: frozenset[str]
@@ -97,21 +99,22 @@ def find_target(message: str, analyzer: KeywordAnalyzer) -> ForgetTarget:
     asking = next((place for place, clause in enumerate(clauses) if _ASKING.search(clause)), 0)
     everything = _EVERYTHING.search(fold_lower(message)) is not None
     for clause in clauses[asking : asking + 1] + clauses[:asking][::-1][:1]:
-        target = _target(clause, analyzer, everything=everything)
+        target = _target(message, clause, analyzer, everything=everything)
         if not target.points_back:
             return target
     points = _POINTS.search(fold_lower(message)) is not None
     nothing: frozenset[str] = frozenset()
-    return ForgetTarget(nothing, nothing, nothing, everything=everything, is_own=False, points=points)
+    return ForgetTarget(message, nothing, nothing, nothing, everything=everything, is_own=False, points=points)
 
 
-def _target(clause: str, analyzer: KeywordAnalyzer, *, everything: bool) -> ForgetTarget:
+def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool) -> ForgetTarget:
     predicates = frozenset(name for name, words in _PREDICATE_WORDS.items() if words.search(clause))
     rest = clause
     for name in predicates:
         rest = _PREDICATE_WORDS[name].sub(" ", rest)
     is_own = _OWN.search(rest) is not None
     return ForgetTarget(
+        message,
         other_terms(clause, analyzer),
         other_terms(rest, analyzer),
         predicates,
