@@ -43,9 +43,14 @@ class Thresholds(Value):
     facts: float = 0.2
     qualifiers: float = 0.5
 
-    def intent(self, intent: Intent) -> float:
-        """Least probability of an intent beside the most probable one."""
-        return self.forget if intent is Intent.FORGET else self.intents
+    def intent(self, intent: Intent, *, beside: Intent) -> float:
+        """Least probability of an intent beside the most probable one.
+
+        What first of all states something, as it is not to be forgotten ("…, in case I forget"), asks to forget as
+        surely as anything else.
+        """
+        asks = intent is Intent.FORGET and beside not in (Intent.STATEMENT, Intent.REMEMBER)
+        return self.forget if asks else self.intents
 
 
 class ReaderSettings(WeightSettings):

@@ -89,20 +89,11 @@ class ReaderNetwork(nn.Module):
         ).last_hidden_state
         return output.float()
 
-    def message_summary(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        """What stands for the whole message: the first vector and the mean over the message, (batch, 2 * hidden)."""
-        of_message = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
-        mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
-        return torch.cat([states[:, 0], mean], dim=-1)
-
-    def intent_scores(self, summary: Tensor) -> Tensor:
-        """Log-odds of each intent, shape (batch, intents), from `message_summary`."""
-        intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
-        return intents
-
     def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Log-odds of each intent, shape (batch, intents), and of asking back, shape (batch,)."""
-        summary = self.message_summary(states, batch)
-        intents = self.intent_scores(summary)
+        of_message = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
+        mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
+        summary = torch.cat([states[:, 0], mean], dim=-1)
+        intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
         return intents, ask[:, 0]

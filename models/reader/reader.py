@@ -146,12 +146,12 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
     from .fact_reading import facts_of
 
     intents = [max(values) for values in zip(*(found.intents for found in windows), strict=True)]
-    ordered = sorted(zip(Intent, intents, strict=True), key=lambda item: -item[1])
-    holding = [item for item in ordered if item[1] >= settings.thresholds.intent(item[0])] or ordered[:1]
+    first, *others = sorted(zip(Intent, intents, strict=True), key=lambda item: -item[1])
+    more = [item for item in others if item[1] >= settings.thresholds.intent(item[0], beside=first[0])]
     is_blank = not windows[0].features.units
     return Reading(
         names=tuple(name for found in windows for name in found.names),
-        intents=() if is_blank else tuple(holding),
+        intents=() if is_blank else (first, *more),
         rewrite=rewrite_of(windows[0], settings),
         facts=tuple(fact for found in windows for fact in facts_of(found)),
     )

@@ -5,7 +5,7 @@ The format is described in the corpus' README; `shared.chat_corpus` splits it by
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memory.values.predicates import OTHER, PREDICATES
@@ -67,15 +67,18 @@ class MarkedFact:
 
 @dataclass(frozen=True, slots=True)
 class MarkedMessage:
-    """A message after its history, with what it names, what it is for, and the facts that it states."""
+    """A message after its history, with what it names, what it is for, and the facts that it states.
+
+    `names` and `facts` are None where they are not marked.
+    """
 
     id: str
     language: str
     turns: tuple[str, ...]
     text: str
-    names: tuple[NamedSpan, ...]
+    names: tuple[NamedSpan, ...] | None
     intents: tuple[Intent, ...]
-    facts: tuple[MarkedFact, ...]
+    facts: tuple[MarkedFact, ...] | None
 
 
 def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:
@@ -89,8 +92,9 @@ def read_messages(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
 
 
 def read_intents(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
-    """The messages of a part that are marked with their intents alone, from the `intents` folders of corpora."""
-    return [message for path in files_of(folders, "intents", part) for message in _messages(path)]
+    """The messages of a part of which the intents alone are marked, from the `intents` folders of corpora."""
+    messages = [message for path in files_of(folders, "intents", part) for message in _messages(path)]
+    return [replace(message, names=None, facts=None) for message in messages]
 
 
 def _queries(path: Path) -> Iterator[MarkedQuery]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from memory.values.understanding.readings import Rewrite
+from memory.values.understanding.readings import Intent, Rewrite
 
 from ..names.ner_data import load_sets
 from ..names.ner_metrics import marked_labels, marked_names, score_labels, score_names
@@ -22,7 +22,7 @@ from ..names.ner_sets import NER_SETS
 from ..rewriting.data import DATA_SETS, RewritingRow, load_rows
 from ..rewriting.metrics import score_rewrites
 from ..shared.data_sets import Part
-from .corpus import MarkedQuery, read_messages, read_queries
+from .corpus import MarkedMessage, MarkedQuery, read_intents, read_messages, read_queries
 from .examples import request_of
 from .metrics import is_right, score_messages, score_references, share
 from .networks import LoadedReader, load_checkpoint, load_shipped, name_labels
@@ -45,6 +45,7 @@ def main() -> None:
     queries = read_queries(arguments.corpus, part)
     figures["references"] = measure_queries(loaded, queries, arguments.show)
     figures["messages"] = measure_messages(loaded, arguments.corpus, part)
+    figures["requests to forget"] = measure_forget_requests(loaded, read_intents(arguments.corpus, part))
     if arguments.data:
         figures["rewriting"] = measure_rewriting(loaded, arguments.data, part, arguments.limit)
         figures["names"] = measure_names(loaded, arguments.data, part, arguments.limit)
@@ -76,6 +77,16 @@ def measure_messages(loaded: LoadedReader, corpus: Sequence[Path], part: Part) -
         scores = score_messages([message for message, _ in of_language], [reading for _, reading in of_language])
         figures |= {f"{language}: {name}": scores[name] for name in ("names F1", "intents F1", "facts F1", "facts P")}
     return figures
+
+
+def measure_forget_requests(loaded: LoadedReader, messages: Sequence[MarkedMessage]) -> Figures:
+    """Found requests to forget among messages many of which only look like one."""
+    readings = loaded.read([request_of(row.text, row.turns) for row in messages])
+    found = [Intent.FORGET in {intent for intent, _ in reading.intents} for reading in readings]
+    asked = [Intent.FORGET in message.intents for message in messages]
+    right = sum(each and other for each, other in zip(found, asked, strict=True))
+    precision, recall = (100.0 * right / max(1, sum(values)) for values in (found, asked))
+    return {f"precision ({sum(found)})": round(precision, 1), f"recall ({sum(asked)})": round(recall, 1)}
 
 
 def measure_rewriting(loaded: LoadedReader, data: Path, part: Part, limit: int | None) -> Figures:

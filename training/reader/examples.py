@@ -129,14 +129,15 @@ def name_examples(
 def message_example(
     message: MarkedMessage, reader: FeatureReader, evidence: Evidence, shape: ReaderShape
 ) -> ReaderExample:
-    """A message of the corpus with its names, intents and facts."""
+    """A message of the corpus with its intents, and its names and facts where they are marked."""
     features = _read(message.text, message.turns, reader)
-    row = MarkedText(message.text, message.names)
+    names, facts = message.names, message.facts
+    row = None if names is None else MarkedText(message.text, names)
     return ReaderExample(
         features,
-        names=label_names(row, features, evidence, shape.names, is_told=False),
+        names=None if row is None else label_names(row, features, evidence, shape.names, is_told=False),
         intents=message.intents,
-        facts=label_facts(message.facts, features, shape.facts.span),
+        facts=None if facts is None else label_facts(facts, features, shape.facts.span),
     )
 
 

@@ -36,7 +36,7 @@ from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, start, train_all, training_parser
 from ..shared.mix import Mix
 from ..shared.run import Task
-from .corpus import MarkedQuery, read_messages, read_queries
+from .corpus import MarkedQuery, read_intents, read_messages, read_queries
 from .corpus_mix import AmbiguousMix, JointMix, MessageMix
 from .examples import ReaderExample, request_of
 from .losses import collate_examples, reader_loss
@@ -128,7 +128,8 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
     shape, features, seed = reader.network.shape, reader.reader, arguments.seed
     limits = Limits(deleted=shape.edits.deleted, span=shape.edits.span)
     queries = _share(read_queries(arguments.corpus, Part.TRAIN), options.part_of_corpus)
-    messages = _share(read_messages(arguments.corpus, Part.TRAIN), options.part_of_corpus)
+    marked = [*read_messages(arguments.corpus, Part.TRAIN), *read_intents(arguments.corpus, Part.TRAIN)]
+    messages = _share(marked, options.part_of_corpus)
     intents = _taught_intents(queries, arguments)
     mixes: list[Mix[Any, ReaderExample]] = [
         RewritingMix(

@@ -1,13 +1,12 @@
 """Writes the weight files that ship (`models.assets.weight_files` describes and reads them)."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from torch import nn
 
 from models.assets.cache_folders import sha256_of
@@ -41,36 +40,10 @@ def save_weights(path: Path, network: nn.Module, settings: WeightSettings, body_
             value = value - prepared[name].detach().float().numpy()
             if not value.any():
                 continue
-        tensors |= _packed(name, value)
-    return _write(path, tensors, settings)
-
-
-def replace_weights(path: Path, weights: Mapping[str, Floats], settings: WeightSettings, out: Path) -> int:
-    """Writes a weight file anew with other values of some heads; the rest stays to the bit.
-
-    Args:
-        path: The file that has the rest.
-        weights: The heads' parameters by name.
-        settings: Kept in the metadata.
-        out: Path of the file to be written.
-
-    Returns:
-        Size of the file, in bytes.
-    """
-    tensors: dict[str, npt.NDArray[Any]] = dict(load_file(path))
-    for name, value in weights.items():
-        tensors |= _packed(name, value)
-    return _write(out, tensors, settings)
-
-
-def _packed(name: str, value: Floats) -> dict[str, npt.NDArray[Any]]:
-    if value.ndim == 1:
-        return {name: value.astype(np.float16)}
-    integers, scales = quantise(value, bits_of(name))
-    return {f"{name}.packed": integers, f"{name}.scales": scales}
-
-
-def _write(path: Path, tensors: dict[str, npt.NDArray[Any]], settings: WeightSettings) -> int:
+        if value.ndim == 1:
+            tensors[name] = value.astype(np.float16)
+        else:
+            tensors[f"{name}.packed"], tensors[f"{name}.scales"] = quantise(value, bits_of(name))
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = json.dumps(settings.model_dump(mode="json"), ensure_ascii=False)
     save_file(tensors, path, metadata={"jiyi": metadata})

@@ -145,8 +145,19 @@ def test_intents_that_hold_come_most_probable_first() -> None:
 
 
 def test_a_request_to_forget_holds_at_a_lower_probability() -> None:
-    window = found(intents=probabilities(statement=0.8, forget=0.12, question=0.4))
-    assert reading_of([window], toy_settings()).intents == ((Intent.STATEMENT, 0.8), (Intent.FORGET, 0.12))
+    window = found(intents=probabilities(question=0.8, forget=0.12, statement=0.4))
+    assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.8), (Intent.FORGET, 0.12))
+
+
+@pytest.mark.parametrize(("forget", "holds"), [(0.3, False), (0.5, True)])
+def test_what_states_something_asks_to_forget_as_surely_as_anything_else(forget: float, holds: bool) -> None:
+    window = found(intents=probabilities(statement=0.8, forget=forget))
+    assert (Intent.FORGET in dict(reading_of([window], toy_settings()).intents)) is holds
+
+
+def test_the_most_probable_intent_always_holds() -> None:
+    window = found(intents=probabilities(question=0.4, forget=0.12))
+    assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.4), (Intent.FORGET, 0.12))
 
 
 def test_an_intent_holds_where_it_does_in_any_window() -> None:

@@ -13,6 +13,7 @@ from training.reader.corpus import (
     MarkedMessage,
     MarkedQuery,
     MarkedReference,
+    read_intents,
     read_messages,
     read_queries,
 )
@@ -204,3 +205,13 @@ def test_facts_of_our_messages_are_in_the_words_of_the_conversation(our_messages
         if words != "user" and not stands_in(words, (*message.turns, message.text))
     ]
     assert len(absent) <= 1, absent
+
+
+def test_messages_of_which_the_intents_alone_are_marked(tmp_path: Path) -> None:
+    (tmp_path / "intents").mkdir()
+    block = "U: my code is 4711\nM: scrap that\nI: forget\nX: code\n---\nM: thanks!\nI: thanks, chitchat\n"
+    (tmp_path / "intents" / "en-q1.txt").write_text(block, encoding="utf-8")
+    [scrapped, thanked] = read_intents([tmp_path], Part.TRAIN)
+    assert (scrapped.text, scrapped.turns) == ("scrap that", ("my code is 4711",))
+    assert (scrapped.intents, scrapped.names, scrapped.facts) == ((Intent.FORGET,), None, None)
+    assert thanked.intents == (Intent.THANKS, Intent.CHITCHAT)
