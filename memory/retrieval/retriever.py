@@ -84,7 +84,7 @@ class HybridRetriever(Retriever):
         unindexed, evidence, degraded = await self._gather(request, questions_of(request.query, self._analyzer))
         ranking = Ranking(request, self._recipe, evidence)
         try:
-            ranking.add(*await self._load(request.user_id, ranking.parts, unindexed))
+            ranking.add(*await self._load(request, ranking.parts, unindexed))
             if self._recipe.linked and not any(name in degraded for name in _INDEX_LEGS):
                 degraded += await self._link(request, ranking, evidence)
         except Unavailable as error:
@@ -143,22 +143,27 @@ class HybridRetriever(Retriever):
         leg = link_leg(request, scores, hits, self._analyzer, self._index, limit=_candidate_limit(request))
         results, degraded = await _gather_available({"linked": leg})
         if new := ranking.add_links(results.get("linked", {})):
-            ranking.add(*await self._load(request.user_id, new, ()))
+            ranking.add(*await self._load(request, new, ()))
         return degraded
 
     async def _load(
-        self, user_id: str, keys: Iterable[Key], unindexed: Iterable[Memory]
+        self, request: SearchRequest, keys: Iterable[Key], unindexed: Iterable[Memory]
     ) -> tuple[list[Entity], list[Memory], Mapping[str, str]]:
         """The candidates, and the id of the memory before each memory in its session."""
         ids = defaultdict(list)
         for key in keys:
             ids[key.kind].append(key.id)
-        async with self._record.reading(user_id=user_id) as unit:
+        async with self._record.reading(user_id=request.user_id) as unit:
             entities = await unit.entities.get(ids[HitKind.ENTITY])
             stored = await unit.memories.get(ids[HitKind.MEMORY])
             previous = await unit.memories.previous(ids[HitKind.MEMORY]) if self._recipe.beside else {}
-        memories = {memory.memory_id: memory for memory in (*unindexed, *stored) if not memory.is_anonymised}
+        memories = {memory.memory_id: memory for memory in (*unindexed, *stored) if _is_found(memory, request)}
         return entities, [memories[id_] for id_ in ids[HitKind.MEMORY] if id_ in memories], previous
+
+
+def _is_found(memory: Memory, request: SearchRequest) -> bool:
+    is_over = memory.is_expired(request.now.date()) and not request.with_expired
+    return not memory.is_anonymised and not is_over
 
 
 def _of_kind(request: SearchRequest, kind: HitKind) -> SearchRequest:

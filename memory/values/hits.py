@@ -51,7 +51,8 @@ class SearchRequest(Value):
 
     `entity_type` finds entities of this type or subtype only (000 §6.4). `asks` says whether the query is to be read as
     a question; None where its form is to tell. `corpus_ids` are corpora of the user's app that may answer a question
-    beside memory; only a retriever that knows corpora searches them.
+    beside memory; only a retriever that knows corpora searches them. `with_expired` finds memories whose last day is
+    over, too.
     """
 
     query: str
@@ -62,6 +63,7 @@ class SearchRequest(Value):
     entity_type: EntityType | EntitySubtype | None = None
     asks: bool | None = None
     corpus_ids: tuple[str, ...] = ()
+    with_expired: bool = False
     now: Timestamp
 
 

@@ -1,6 +1,8 @@
 """What the system of record keeps besides entities: the raw log and the memories learned from it (DESIGN §4)."""
 
+from datetime import date
 from enum import StrEnum
+from typing import Final
 
 from pydantic import ValidationError, ValidatorFunctionWrapHandler, field_validator
 
@@ -68,6 +70,10 @@ class Resource(Value):
         )
 
 
+EXPIRES_ON: Final = "expires_on"
+"""Metadata of a memory that is not found any more from the day after this one on, as `YYYY-MM-DD` in UTC."""
+
+
 class MemoryKind(StrEnum):
     """Episodic text by its origin."""
 
@@ -105,6 +111,14 @@ class Memory(Value):
     updated_at: Timestamp
     version: int = 1
     is_anonymised: bool = False
+
+    def is_expired(self, today: date) -> bool:
+        """Whether its last day (`EXPIRES_ON`) is over; what is no date says nothing."""
+        last = self.metadata.get(EXPIRES_ON)
+        try:
+            return isinstance(last, str) and date.fromisoformat(last) < today
+        except ValueError:
+            return False
 
     @classmethod
     def from_resource(

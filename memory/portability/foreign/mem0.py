@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...values.base import Scalar
-from ...values.records import ResourceKind
+from ...values.records import EXPIRES_ON, ResourceKind
 from .entries import Entry, ForeignExport, NotThisFormat, listed, time_of
 
 _SCALARS = (str, int, float, bool)
-_LABELS = ("agent_id", "app_id")
+_LABELS = {"agent_id": "agent_id", "app_id": "app_id", "expiration_date": EXPIRES_ON}
+"""Our metadata for fields of its."""
 
 
 def read_mem0(data: Any, *, user: str | None = None) -> ForeignExport:
@@ -61,7 +62,7 @@ def _memories(data: Any) -> list[Mapping[str, Any]]:
 
 def _metadata(memory: Mapping[str, Any]) -> dict[str, Scalar]:
     given = memory.get("metadata")
-    labels = {name: memory[name] for name in _LABELS if memory.get(name)}
+    labels = {ours: memory[name] for name, ours in _LABELS.items() if memory.get(name)}
     kept = {**labels, **(given if isinstance(given, Mapping) else {})}
     return {
         str(name): value if value is None or isinstance(value, _SCALARS) else json.dumps(value, ensure_ascii=False)

@@ -26,7 +26,12 @@ def told(export: ForeignExport) -> list[tuple[str, str, str]]:
 def test_memories_of_mem0_are_notes_with_their_run_labels_and_metadata() -> None:
     export = read_mem0(MEM0)
     assert told(export) == [("r1", "user", "User likes oolong tea"), ("mem0", "user", "使用者住在波士頓")]
-    assert export.entries[0].metadata == {"agent_id": "bot", "room": "kitchen", "tags": '["a", "b"]'}
+    assert export.entries[0].metadata == {
+        "agent_id": "bot",
+        "expires_on": "2025-03-01",
+        "room": "kitchen",
+        "tags": '["a", "b"]',
+    }
     assert export.entries[0].created_at == datetime(2025, 1, 15, 18, 30, tzinfo=UTC)
     assert (export.counts(), export.skipped) == ({"note": 2}, {"without a time": 1})
     for same in (MEM0["results"], {"memories": MEM0["results"]}, [MEM0]):

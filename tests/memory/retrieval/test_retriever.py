@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from memory.retrieval.retriever import HybridRetriever
 from memory.values.entities import EntityStatus
 from memory.values.errors import StoreBusy, StoreUnavailable
 from memory.values.hits import HitKind, SearchFilter, SearchRequest
-from memory.values.records import Resource
+from memory.values.records import EXPIRES_ON, Resource
 from tests.memory.conftest import World
 
 
@@ -61,6 +62,17 @@ async def test_a_filter_leaves_memories_that_meet_it_and_no_entities(world: Worl
         hits = (await world.find("Qdrant", filters=SearchFilter(metadata=metadata))).hits
         assert [hit.id for hit in hits] == [red]
         assert hits[0].metadata == {"room": "red", "floor": 3}
+
+
+async def test_a_memory_whose_last_day_is_over_is_found_only_where_that_is_asked_for(world: World) -> None:
+    today = world.now.date()
+    for text, days in (("The guest code is 1111.", -1), ("The door code is 2222.", 0), ("The gate code is 3333.", 1)):
+        await world.note(text, metadata={EXPIRES_ON: (today + timedelta(days=days)).isoformat()})
+    await world.note("The lift code is 4444.", metadata={EXPIRES_ON: "soon"})
+    held = {hit.text[4:8] for hit in (await world.find("Which code?")).hits if "code" in hit.text}
+    assert held == {"door", "gate", "lift"}
+    every = {hit.text[4:8] for hit in (await world.find("Which code?", with_expired=True)).hits if "code" in hit.text}
+    assert every == {"gues", "door", "gate", "lift"}
 
 
 async def test_what_was_just_written_is_found_before_it_is_learned(world: World) -> None:

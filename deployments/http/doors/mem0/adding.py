@@ -8,14 +8,14 @@ from memory.chat.messages import NewMemory
 from memory.values.base import utc_now
 from memory.values.errors import InvalidField, NotFound
 from memory.values.ids import memory_id, new_id, resource_id
-from memory.values.records import Memory, Resource, ResourceKind
+from memory.values.records import EXPIRES_ON, Memory, Resource, ResourceKind
 from memory.values.understanding.dialogue import Role
 
 from ...identity.current import CURRENT_USER
 from ...support.service_route import ServiceRoute
 from ...support.services import Services, ServicesDep
 from .bodies import AddBody
-from .kept import AGENT, APP, EVENT, EXPIRES, packed
+from .kept import AGENT, APP, EVENT, packed
 from .owners import MemoryRef, allowed, find_memory, owner_of
 from .replies import PREFIX
 
@@ -45,7 +45,7 @@ async def add(body: Annotated[AddBody, Depends(_addition)], services: ServicesDe
     ids, call, now = body.ids, new_id(), utc_now()
     owner = owner_of(ids.user_id)
     event_id = memory_id(owner, resource_id(owner, ids.session_id, f"{call}:0"))
-    known = {AGENT: ids.agent_id, APP: ids.app_id, EXPIRES: body.expiration_date, EVENT: event_id}
+    known = {AGENT: ids.agent_id, APP: ids.app_id, EXPIRES_ON: body.expiration_date, EVENT: event_id}
     metadata = packed(body.metadata or {}, **known)
     additions = [
         NewMemory(

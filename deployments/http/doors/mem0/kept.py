@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +17,15 @@ from memory.values.base import Scalar
 from memory.values.errors import InvalidField
 from memory.values.facts import Fact, FactStatus
 from memory.values.hits import Hit
-from memory.values.records import Memory
+from memory.values.records import EXPIRES_ON, Memory
 
 from ...schemas.memory.chat import DEFAULT_SESSION
 
 _PREFIX = "mem0_"
-AGENT, APP = LABELS = ("agent_id", "app_id")
-EXPIRES, EVENT, FEEDBACK = (f"{_PREFIX}{name}" for name in ("expires", "event", "feedback"))
+AGENT, APP = "agent_id", "app_id"
+LABELS = (AGENT, APP, EXPIRES_ON)
+"""Entries of metadata that mem0 has as fields of a memory."""
+EVENT, FEEDBACK = (f"{_PREFIX}{name}" for name in ("event", "feedback"))
 _JSON = f"{_PREFIX}json"
 _MAX_ENTRIES = 48
 _MAX_STRING = 1_024
@@ -56,11 +57,6 @@ class KeptMemory:
         rest: dict[str, Any] = json.loads(str(self.memory.metadata.get(_JSON, "{}")))
         return {name: value for name, value in self.memory.metadata.items() if not _is_known(name)} | rest
 
-    def is_expired(self, today: date) -> bool:
-        """Whether its last day is over."""
-        last = self.memory.metadata.get(EXPIRES)
-        return isinstance(last, str) and date.fromisoformat(last) < today
-
     def value(self, field: str) -> Any:
         """The value of a field that filters compare."""
         return self._values[field]
@@ -72,12 +68,13 @@ class KeptMemory:
             "id": memory.memory_id,
             "memory": memory.text,
             "user_id": shown_user(memory.user_id),
-            **{name: str(memory.metadata[name]) if name in memory.metadata else None for name in LABELS},
+            "agent_id": _text(memory.metadata.get(AGENT)),
+            "app_id": _text(memory.metadata.get(APP)),
             "run_id": self.run_id,
             "session_id": self.run_id,
             "metadata_size": len(self.metadata),
             "categories": self.categories,
-            "expiration_date": memory.metadata.get(EXPIRES),
+            "expiration_date": _text(memory.metadata.get(EXPIRES_ON)),
             "created_at": memory.created_at,
             "updated_at": memory.updated_at,
         }
@@ -166,3 +163,7 @@ def repacked(memory: Memory, metadata: Mapping[str, Any] | None, **known: str | 
 def _is_known(name: str) -> bool:
     """Whether an entry holds what mem0 knows of a memory, beside what the caller keeps with it."""
     return name in LABELS or name.startswith(_PREFIX)
+
+
+def _text(value: Scalar) -> str | None:
+    return None if value is None else str(value)

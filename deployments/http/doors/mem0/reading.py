@@ -38,7 +38,7 @@ class Selection:
 
     def lets_through(self, memory: KeptMemory) -> bool:
         """Whether a memory is meant."""
-        return not (self.today is not None and memory.is_expired(self.today)) and self.filter.holds(memory)
+        return not (self.today is not None and memory.memory.is_expired(self.today)) and self.filter.holds(memory)
 
 
 def selection_of(body: FilterBody, owners: Sequence[str], *, now: datetime) -> Selection:
@@ -97,6 +97,7 @@ async def _search(
         top_k=MAX_TOP_K,
         kinds=(HitKind.MEMORY,),
         filters=_search_filter(selection.filter),
+        with_expired=selection.today is None,
         now=body.asked_at(now),
     )
     result = await services.retriever.search(request)

@@ -13,14 +13,14 @@ from memory.values.errors import NotFound
 from memory.values.governance.changes import Change
 from memory.values.governance.decisions import MAX_DECISIONS, Decision, DecisionRequest
 from memory.values.ids import derive_id
-from memory.values.records import Memory
+from memory.values.records import EXPIRES_ON, Memory
 
 from ...identity.current import CURRENT_IDENTITY
 from ...identity.operators import write_audit
 from ...support.service_route import ServiceRoute
 from ...support.services import Services, ServicesDep
 from .bodies import BatchDeleteBody, BatchUpdateBody, FeedbackBody, UpdateBody
-from .kept import EXPIRES, FEEDBACK, KeptMemory, repacked
+from .kept import FEEDBACK, KeptMemory, repacked
 from .owners import MemoryOfPath, MemoryRef, find_memory
 from .reading import with_categories
 from .replies import PREFIX
@@ -127,7 +127,7 @@ async def delete_memories(services: Services, owner: str, memory_ids: list[str])
 async def _edit(services: Services, ref: MemoryRef, body: UpdateBody) -> Memory:
     async with services.record.writing(user_id=ref.user_id) as unit:
         memory = _only(await unit.memories.get([ref.memory_id]))
-        known = {EXPIRES: body.expiration_date} if "expiration_date" in body.model_fields_set else {}
+        known = {EXPIRES_ON: body.expiration_date} if "expiration_date" in body.model_fields_set else {}
         edit = MemoryEdit(
             text=body.text or body.data,
             metadata=repacked(memory, body.metadata, **known),
