@@ -22,6 +22,7 @@ from langsmith import tracing_context
 
 from ..answering.answers import AnsweredBy, Answerer
 from ..answering.extractive import ExtractiveAnswerer
+from ..checkpoints.places import thread_of
 from ..language.keywords import KeywordAnalyzer
 from ..ports.models.chat_models import ChatModel
 from ..values.base import Scalar, Value, utc_now
@@ -29,7 +30,6 @@ from ..values.errors import InvalidField, NotFound
 from ..values.hits import CosineBounds
 from ..values.ids import new_id
 from ..values.personas import DEFAULT_PERSONA
-from .checkpoints import thread_of
 from .memory_system import DialogueMemory
 from .nodes import DialogueNodes
 from .state import CharacterState, DialogueMessage, DialogueState, Route, SaidReply, SavedCall, StoredTurn, Task
