@@ -22,6 +22,7 @@ from typing_extensions import override
 
 from ..checkpoints.places import turn_of
 from ..checkpoints.saver import strict_serializer
+from ..ports.stores.items import item_pages
 from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.ids import derive_id
@@ -72,7 +73,7 @@ class RecordSaver(BaseCheckpointSaver[int]):
             return
         owner = filter or {}
         async with self._record.reading(user_id=owner["user_id"]) as unit:
-            items = await unit.items.page(_DIALOGUE, limit=MAX_WRITES)
+            items = [item async for page in item_pages(unit.items, _DIALOGUE, limit=MAX_WRITES) for item in page]
         for item in items:
             if item.key == _CHECKPOINT and item.session_id == owner["session_id"]:
                 found = self._tuple(_Thread(str(item.value["thread_id"])), [item])
