@@ -96,17 +96,8 @@ class MemorySystem(DialogueMemory):
             created_at=turn.context.at,
             reply=turn.text if is_generated else None,  # a quotation would be learned as something new
         )
-        if kept.forgotten is None and is_generated:
-            for persona_id, text in turn.replies:
-                await self._client.personas.learn(
-                    turn.context.message,
-                    user_id=turn.user_id,
-                    session_id=turn.session_id,
-                    persona_id=persona_id,
-                    reply=text,
-                    turn_id=turn.turn_id,
-                    injected=turn.injected,
-                )
+        if kept.forgotten is None:
+            await self._learn_personas(turn, is_generated=is_generated)
         return Acknowledged(
             turn_id=turn.turn_id,
             memory_id="",
@@ -121,6 +112,22 @@ class MemorySystem(DialogueMemory):
             return (await self._client.facts.start_job("nightly", user_id=user_id)).run_id
         except Conflict:  # a run is in progress
             return ""
+
+    async def _learn_personas(self, turn: ConversationTurn, *, is_generated: bool) -> None:
+        """Has the service keep what the turn tells about those who replied.
+
+        What the user says to the assistant counts in every turn, the reply only where a model wrote it.
+        """
+        for persona_id, text in turn.replies:
+            await self._client.personas.learn(
+                turn.context.message,
+                user_id=turn.user_id,
+                session_id=turn.session_id,
+                persona_id=persona_id,
+                reply=text if is_generated else None,
+                turn_id=turn.turn_id,
+                injected=turn.injected if is_generated else (),
+            )
 
     async def _search(self, query: str, *, user_id: str) -> SearchResult:
         found = await self._client.search(query, user_id=user_id, top_k=FETCHED)

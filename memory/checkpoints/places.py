@@ -1,6 +1,7 @@
 """Where the checkpoints of a thread and their writes are among items, and how they are written."""
 
 import base64
+import json
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -44,10 +45,32 @@ def writes_place(thread_id: str, checkpoint_ns: str, checkpoint_id: str) -> tupl
     return (label(thread_id), WRITES, label(checkpoint_ns), label(checkpoint_id))
 
 
-def session_of(thread_id: str) -> str | None:
-    """The session with which a thread is erased: that of the same name; None where no session has such a name."""
+def thread_of(user_id: str, session_id: str, turn_id: str) -> str:
+    """The thread of a turn of a dialogue, which says whose it is; `turn_of` reads it."""
+    return json.dumps([user_id, session_id, turn_id], ensure_ascii=False)
+
+
+def turn_of(thread_id: str) -> tuple[str, str, str] | None:
+    """User, session and turn of a thread that `thread_of` named; None for any other thread."""
     try:
-        return _SESSION.validate_python(thread_id)
+        parts = json.loads(thread_id)
+    except ValueError:
+        return None
+    if not isinstance(parts, list) or len(parts) != 3 or not all(isinstance(part, str) for part in parts):
+        return None
+    user_id, session_id, turn_id = parts
+    return user_id, session_id, turn_id
+
+
+def session_of(thread_id: str) -> str | None:
+    """The session with which a thread is erased.
+
+    Of a turn of a dialogue that is the session of the turn, of any other thread the session of the same name; None
+    where no session has such a name.
+    """
+    turn = turn_of(thread_id)
+    try:
+        return _SESSION.validate_python(thread_id if turn is None else turn[1])
     except ValidationError:
         return None
 

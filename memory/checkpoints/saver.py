@@ -58,7 +58,8 @@ def strict_serializer() -> JsonPlusSerializer:
 class ItemSaver(BaseCheckpointSaver[str]):
     """Keeps each checkpoint whole, with its writes beside it; its methods are the asynchronous ones.
 
-    A put of a checkpoint that is there already replaces it. Threads are erased with the session of the same name.
+    A put of a checkpoint that is there already replaces it. Threads are erased with their session: that of
+    the same name, or of the turn of a dialogue that they are (`session_of`).
 
     Args:
         items: Where they are kept, for one user.

@@ -5,7 +5,6 @@ erased with that.
 """
 
 import base64
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +20,9 @@ from langgraph.checkpoint.base import (
 )
 from typing_extensions import override
 
+from ..checkpoints.places import turn_of
 from ..checkpoints.saver import strict_serializer
+from ..ports.stores.items import item_pages
 from ..ports.stores.record import SystemOfRecord
 from ..values.base import utc_now
 from ..values.ids import derive_id
@@ -33,11 +34,6 @@ MAX_WRITES = 1_000
 _CHECKPOINT = "checkpoint"
 _WRITES = "writes"
 _DIALOGUE = ItemCollection.DIALOGUE
-
-
-def thread_of(user_id: str, session_id: str, turn_id: str) -> str:
-    """The thread of a turn."""
-    return json.dumps([user_id, session_id, turn_id], ensure_ascii=False)
 
 
 class RecordSaver(BaseCheckpointSaver[int]):
@@ -77,7 +73,7 @@ class RecordSaver(BaseCheckpointSaver[int]):
             return
         owner = filter or {}
         async with self._record.reading(user_id=owner["user_id"]) as unit:
-            items = await unit.items.page(_DIALOGUE, limit=MAX_WRITES)
+            items = [item async for page in item_pages(unit.items, _DIALOGUE, limit=MAX_WRITES) for item in page]
         for item in items:
             if item.key == _CHECKPOINT and item.session_id == owner["session_id"]:
                 found = self._tuple(_Thread(str(item.value["thread_id"])), [item])
@@ -185,7 +181,10 @@ class _Thread:
 
     def __init__(self, thread_id: str) -> None:
         self.thread_id = thread_id
-        self.user_id, self.session_id, turn_id = json.loads(thread_id)
+        turn = turn_of(thread_id)
+        if turn is None:
+            raise ValueError("thread_id: not the thread of a turn")
+        self.user_id, self.session_id, turn_id = turn
         self.label = derive_id("dialogue", self.user_id, self.session_id, turn_id)
 
     def config(self, checkpoint_id: str) -> RunnableConfig:

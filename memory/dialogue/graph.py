@@ -22,14 +22,14 @@ from langsmith import tracing_context
 
 from ..answering.answers import AnsweredBy, Answerer
 from ..answering.extractive import ExtractiveAnswerer
+from ..checkpoints.places import thread_of
 from ..language.keywords import KeywordAnalyzer
 from ..ports.models.chat_models import ChatModel
 from ..values.base import Scalar, Value, utc_now
 from ..values.errors import InvalidField, NotFound
-from ..values.hits import CosineBounds
+from ..values.hits import CosineBounds, Hit
 from ..values.ids import new_id
 from ..values.personas import DEFAULT_PERSONA
-from .checkpoints import thread_of
 from .memory_system import DialogueMemory
 from .nodes import DialogueNodes
 from .state import CharacterState, DialogueMessage, DialogueState, Route, SaidReply, SavedCall, StoredTurn, Task
@@ -71,6 +71,8 @@ class DialogueResult(Value):
         updated_messages: The history with this turn.
         replies: What each persona said.
         answered_by: `extractive` where no model wrote it.
+        resolved_query: The message with its references resolved.
+        sources: The memories that the reply is made from: those of the prompt, or those that are quoted.
         waits_for: The calls of tools that a person has to allow, by `resume`; empty for a turn that has ended.
         consolidated: The run that consolidates memories, where one was started.
     """
@@ -80,6 +82,8 @@ class DialogueResult(Value):
     updated_messages: tuple[DialogueMessage, ...]
     replies: tuple[SaidReply, ...] = ()
     answered_by: AnsweredBy | None = None
+    resolved_query: str = ""
+    sources: tuple[Hit, ...] = ()
     route: Route | None = None
     current_task: str = ""
     tasks_history: tuple[Task, ...] = ()
@@ -279,6 +283,8 @@ class DialogueGraph:
             updated_messages=tuple(final["messages"]),
             replies=tuple(final["replies"]),
             answered_by=AnsweredBy(final["answered_by"]),
+            resolved_query=final.get("resolved_query", ""),
+            sources=tuple(Hit.model_validate(source) for source in final.get("sources", ())),
             route=Route(final["route"]),
             current_task=final.get("current_task", ""),
             tasks_history=tuple(final.get("tasks_history", ())),

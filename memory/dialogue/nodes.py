@@ -15,6 +15,7 @@ from ..extraction.comparable_text import ComparableText
 from ..language.written import Language
 from ..ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest
 from ..values.errors import ModelUnavailable
+from ..values.hits import Hit
 from ..values.understanding.readings import Intent
 from .memory_system import ConversationTurn, DialogueMemory, RetrievedContext
 from .prompt import describe_state, fit_history, model_messages, prompt_inputs
@@ -83,7 +84,9 @@ class DialogueNodes:
         speakers = choose_speakers(state, context.personas)
         return {
             "retrieved": context.model_dump(mode="json"),
+            "resolved_query": context.understood.resolution.resolved_query,
             "relevant_memories": [memory_line(hit, context.language) for hit in context.memories],
+            "sources": _as_json(context.memories),
             "personas": list(context.personas),
             "persona_id": speakers[0],
             "to_speak": speakers[1:] if self._model is not None else [],
@@ -231,7 +234,12 @@ class DialogueNodes:
 
     async def _quote(self, state: DialogueState) -> Update:
         answer = await self._answerer.answer(context_of(state).asked)
-        return {"ai_response_raw": answer.text, "calls": [], "answered_by": answer.answered_by.value}
+        return {
+            "ai_response_raw": answer.text,
+            "calls": [],
+            "answered_by": answer.answered_by.value,
+            "sources": _as_json(answer.sources),
+        }
 
     def _problems(self, state: DialogueState, reply: str) -> list[str]:
         said = _last_reply(state)
@@ -305,6 +313,10 @@ def injected_texts(state: DialogueState) -> list[str]:
     """The texts of others that the prompts of this turn held."""
     results = [result["text"] for tools in state.get("tool_rounds", []) for result in tools["results"]]
     return [*state.get("relevant_memories", []), *results]
+
+
+def _as_json(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    return [hit.model_dump(mode="json") for hit in hits]
 
 
 def _joined(replies: Sequence[SaidReply]) -> str:

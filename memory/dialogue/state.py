@@ -125,6 +125,8 @@ class DialogueState(TypedDict, total=False):
         to_speak: Who replies after that.
         replies: What was replied in this turn so far.
         retrieved: `RetrievedContext` as JSON; empty once the turn is stored.
+        resolved_query: The message with its references resolved.
+        sources: The memories that the reply is made from, as JSON: those of the prompt, or those that are quoted.
         route: What becomes of the message.
         intents: What it is for, as the reader found.
         language: Of the reply, `memory.language.written.Language`.
@@ -163,6 +165,8 @@ class DialogueState(TypedDict, total=False):
     to_speak: list[str]
     replies: list[SaidReply]
     retrieved: dict[str, object]
+    resolved_query: str
+    sources: list[dict[str, object]]
     route: str
     intents: list[str]
     language: str

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import openai
@@ -32,6 +33,7 @@ class Doors:
             "own": self._add_own,
             "mem0": self._add_mem0,
             "mcp": self._add_mcp,
+            "openai": self._add_openai,
         }
         self.search: dict[str, Callable[[str], Awaitable[list[str]]]] = {
             "own": self._search_own,
@@ -54,6 +56,24 @@ class Doors:
 
     async def _add_mcp(self, text: str) -> list[str]:
         return _ids(await call_tool(self.url, "add_memory", user_id=self.user_id, text=text))
+
+    async def _add_openai(self, text: str) -> list[str]:
+        """What a person says in a chat completion; its reply gives no id, so the own search does."""
+        reply = await self._said(text)
+        assert reply["learned"]
+        found = await self._post("/search", user_id=self.user_id, query=text, kinds=["memory"])
+        return _ids([hit for hit in found if (hit["text"], hit["role"]) == (text, "user")])
+
+    async def cited(self, question: str) -> list[str]:
+        """What a chat completion names as the sources of its reply; the question is learned, too."""
+        return _ids((await self._said(question))["sources"])
+
+    async def _said(self, message: str) -> dict[str, Any]:
+        """What memory did for a message in a conversation of its own."""
+        async with asked_as(self.url, self.user_id) as client:
+            reply = await client.chat.completions.create(model="jiyi", messages=[{"role": "user", "content": message}])
+        assert reply.model_extra is not None
+        return dict(reply.model_extra["jiyi"])
 
     async def _search_own(self, query: str) -> list[str]:
         return _ids(await self._post("/search", user_id=self.user_id, query=query, kinds=["memory"]))
@@ -93,16 +113,21 @@ def url(service: Service) -> str:
     return f"http://127.0.0.1:{service.port}"
 
 
-@pytest.mark.parametrize("door", ["own", "mem0", "mcp"])
+@pytest.mark.parametrize("door", ["own", "mem0", "mcp", "openai"])
 async def test_what_a_door_keeps_is_found_at_once_by_every_door_under_the_same_id(url: str, door: str) -> None:
     async with httpx.AsyncClient(base_url=url, timeout=60) as http:
         doors = Doors(url, http, f"visitor of {door}")
         others = Doors(url, http, f"neighbour of {door}")
+        kept = {}
         for text, query in ((TOLD, ASKED), ("備用鑰匙在藍色抽屜裡。", "備用鑰匙在哪？")):
             [id_] = await doors.add[door](text)
+            kept[query] = id_
             firsts = [(await search(query))[0] for search in doors.search.values()]
             assert firsts == [id_] * len(doors.search)
             assert not any([await search(query) for search in others.search.values()]), "one user's alone"
+        for query, id_ in kept.items():
+            assert id_ in await doors.cited(query), "the chat of the OpenAI door answers from it"
+        assert await others.cited(ASKED) == []
 
 
 async def test_every_door_knows_the_agent_of_a_memory(url: str) -> None:

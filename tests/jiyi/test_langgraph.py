@@ -1,10 +1,12 @@
 """`jiyi.langgraph`: the dialogue graph in a process of its own over the HTTP API of a service (003)."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 
+from deployments.http.support.services import Services
 from jiyi import AsyncClient
 from jiyi.langgraph import AIService, DialogueGraph, MemorySystem, memory_tool
 from memory.answering.answers import AnsweredBy
@@ -12,19 +14,29 @@ from memory.dialogue.state import Route
 from memory.ports.models.chat_models import ChatReply, ToolCall
 from memory.values.understanding.dialogue import Role
 from testing.fakes.chat_model import FakeChatModel
+from testing.fakes.reader import stated
 from tests.deployments.conftest import MOVED, open_fakes
 from tests.deployments.serving import running_app
 
+TOLD = "你住在台南。"
 KEY = "我家的備用鑰匙放在書房抽屜。"
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[AsyncClient]:
     """A client of a service over fakes."""
-    async with open_fakes() as services, running_app(services) as app:
-        transport = httpx.ASGITransport(app)
-        async with AsyncClient("http://localhost", transport=transport) as opened:
-            yield opened
+    async with open_fakes() as services, client_over(services) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def client_over(services: Services) -> AsyncIterator[AsyncClient]:
+    """A client of a service over these parts."""
+    async with (
+        running_app(services) as app,
+        AsyncClient("http://localhost", transport=httpx.ASGITransport(app)) as opened,
+    ):
+        yield opened
 
 
 async def test_an_assistant_remembers_over_http(client: AsyncClient) -> None:
@@ -56,6 +68,24 @@ async def test_a_persona_is_given_and_learned_over_http(client: AsyncClient) -> 
     persona = await client.personas.get(user_id="ann")
     assert [(trait.predicate, trait.object) for trait in persona.learned] == [("lives_in", "Boston")]
     assert (await client.personas.delete(user_id="ann")).removed == 2
+
+
+@pytest.mark.parametrize("model", [None, FakeChatModel("好。")], ids=["quoted", "written"])
+async def test_what_the_user_tells_the_assistant_about_itself_is_learned_over_http(
+    model: FakeChatModel | None,
+) -> None:
+    async with open_fakes() as services, client_over(services) as client:
+        services.extractor._extractor._reader.scripted[TOLD] = stated(TOLD, "user | lives_in | 台南")  # type: ignore[attr-defined]
+        await DialogueGraph(MemorySystem(client), model=model).generate_response(TOLD, user_id="ann")
+        persona = await client.personas.get(user_id="ann")
+    assert [(trait.predicate, trait.object) for trait in persona.learned] == [("lives_in", "台南")]
+
+
+async def test_without_a_model_a_quotation_teaches_nothing_about_the_persona(client: AsyncClient) -> None:
+    graph = DialogueGraph(MemorySystem(client))
+    for text in (MOVED, "Where did I move to?"):
+        await graph.generate_response(text, user_id="ann")
+    assert (await client.personas.get(user_id="ann")).learned == ()
 
 
 async def test_a_request_to_forget_is_carried_out_over_http(client: AsyncClient) -> None:

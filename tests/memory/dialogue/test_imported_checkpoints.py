@@ -9,8 +9,9 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from memory.checkpoints.places import thread_of
 from memory.checkpoints.saver import ItemSaver
-from memory.dialogue.checkpoints import RecordSaver, thread_of
+from memory.dialogue.checkpoints import RecordSaver
 from memory.items.store import ItemStore, OwnItems
 from memory.portability.exporting import export_user
 from memory.portability.importing import import_user

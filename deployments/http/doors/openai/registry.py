@@ -21,12 +21,14 @@ def assistants_of(services: Services) -> dict[str, Assistant]:
     models, and what else the services bring.
     """
     upstreams, bounds = services.upstreams, services.prompt_bounds
-    dialogue = {} if services.make_dialogue is None else {DIALOGUE_MODEL: DialogueAssistant(services)}
-    if upstreams is None:
-        return {MODEL: ExtractiveAssistant(services), **dialogue, **services.assistants}
-    named = {name: MemoryAssistant(services, upstreams, model=name, bounds=bounds) for name in upstreams.model_ids}
-    own = {MODEL: MemoryAssistant(services, upstreams, model=None, bounds=bounds)}
-    return {**named, **own, **dialogue, **services.assistants}
+    own: Assistant = ExtractiveAssistant(services)
+    named: dict[str, Assistant] = {}
+    if upstreams is not None:
+        own = MemoryAssistant(services, upstreams, model=None, bounds=bounds)
+        named = {name: MemoryAssistant(services, upstreams, model=name, bounds=bounds) for name in upstreams.model_ids}
+    has_dialogue = services.make_dialogue is not None
+    dialogue = {DIALOGUE_MODEL: DialogueAssistant(services, aside=own)} if has_dialogue else {}
+    return {**named, MODEL: own, **dialogue, **services.assistants}
 
 
 def assistant_named(assistants: Assistants, model: str) -> Assistant:
