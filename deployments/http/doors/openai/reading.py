@@ -83,10 +83,16 @@ def repetition_id(messages: Sequence[Message], *, at: datetime, after: Iterable[
     return f"openai-{_digest([f'{at:%Y-%m-%d}', *after, said])}"
 
 
-def fingerprint(messages: Sequence[Message]) -> str:
-    """The session of a conversation that has no id: its first message of the person, which each request repeats."""
+def fingerprint(messages: Sequence[Message], *, at: datetime, number: int = 0) -> str:
+    """The name of the session of a chat that has no id, by its first message of the person, which each request repeats.
+
+    Args:
+        messages: The conversation.
+        at: When the chat began: its day in UTC counts.
+        number: How many chats of that day began with the same message before it.
+    """
     first = next((text_of(message) for message in messages if message.get("role") == "user"), "")
-    return f"chat-{_digest(first)}"
+    return f"chat-{_digest([f'{at:%Y-%m-%d}', number, first])}"
 
 
 def _digest(value: object) -> str:

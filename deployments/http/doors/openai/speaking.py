@@ -95,6 +95,6 @@ KnownPerson = Annotated[str, Depends(_known_person)]
 """The same, where it is needed."""
 
 
-def session_of(*named: str | None, otherwise: str) -> str:
-    """The session: that of a header, else the first that is named, else another."""
-    return next((session for session in (CURRENT_IDENTITY.get().session, *named) if session), otherwise)
+def named_session(*named: str | None) -> str | None:
+    """The session that the request names: that of a header, else the first of these; None where it names none."""
+    return next((session for session in (CURRENT_IDENTITY.get().session, *named) if session), None)
