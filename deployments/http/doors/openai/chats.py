@@ -21,6 +21,8 @@ from .reading import fingerprint, last_said, text_of
 
 REPEATED_WITHIN = timedelta(seconds=60)
 """What is sent again within this time is one request that was repeated; later the person says it again."""
+RETRIED_WITHIN = timedelta(minutes=30)
+"""The same where the client says that it repeats: OpenAI's try three times, and wait ten minutes for each reply."""
 DAYS_BACK = 7
 """So many days after it began a chat is still known by its history."""
 SAME_BEGINNINGS = 8
@@ -37,11 +39,17 @@ class Sent:
         messages: The conversation, oldest first.
         user_id: The stored id of the person; None where nobody is named.
         at: When it was sent.
+        is_retry: Whether the client says that it sent the same before.
+        conversation_id: The conversation of ours that it continues, where it names one.
+        own: Those of the messages that it brings itself; empty where it brings all.
     """
 
     messages: tuple[Message, ...]
     user_id: str | None
     at: datetime
+    is_retry: bool = False
+    conversation_id: str | None = None
+    own: tuple[Message, ...] = ()
 
     @property
     def said(self) -> list[str]:
@@ -52,6 +60,11 @@ class Sent:
     def goes_on(self) -> bool:
         """Whether it continues the reply to a message that was sent before, with results of tools."""
         return (place := last_said(self.messages)) is not None and place < len(self.messages) - 1
+
+    def repeats(self, entry: Resource) -> bool:
+        """Whether it may be the request again that left this entry, which has the same message."""
+        within = RETRIED_WITHIN if self.is_retry else REPEATED_WITHIN
+        return self.goes_on or self.at - entry.created_at < within
 
     def first_reply(self) -> str:
         """All that was replied to the first message of the person."""
@@ -64,7 +77,7 @@ async def session_of_chat(record: SystemOfRecord, sent: Sent) -> str:
     """The session of a chat that has no id.
 
     A chat keeps its session as it grows, over midnight too. A request without a history begins a chat, unless it
-    repeats another within `REPEATED_WITHIN`. One with a history belongs to the session whose last message is in that
+    repeats another (`Sent.repeats`). One with a history belongs to the session whose last message is in that
     history and whose first reply is the same; where there is none, to one that is new. While the record is away, chats
     of a day that begin with the same message are not told apart.
 
@@ -107,7 +120,7 @@ def _continues(entries: Sequence[Resource], sent: Sent) -> bool:
     """Whether a request belongs to a session that has these entries."""
     said, told = sent.said, [one_line(entry.content) for entry in entries if entry.role is Role.USER]
     if len(said) == 1:
-        return set(told) == set(said) and (sent.goes_on or sent.at - entries[-1].created_at < REPEATED_WITHIN)
+        return set(told) == set(said) and sent.repeats(entries[-1])
     while told and told[-1] == said[-1]:  # the request may be a repetition
         told.pop()
     return (not told or told[-1] in said) and _has_same_first_reply(entries, sent)

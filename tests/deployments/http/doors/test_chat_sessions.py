@@ -5,34 +5,12 @@ from typing import Any
 
 import pytest
 
-from deployments.http.doors.openai.chats import REPEATED_WITHIN, SAME_BEGINNINGS
+from deployments.http.doors.openai.chats import SAME_BEGINNINGS
 from memory.values.errors import StoreUnavailable
 
-from .conftest import Door
+from .conftest import Clock, Door
 
 GREETING = "你好"
-LATER = REPEATED_WITHIN + timedelta(seconds=1)
-
-
-class Clock:
-    """The time at which requests come."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def wait(self, time: timedelta = LATER) -> None:
-        self.now += time
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for module in ("chat.completions", "stateful.responses"):
-        monkeypatch.setattr(f"deployments.http.doors.openai.{module}.utc_now", clock)
-    return clock
 
 
 class Chat:
@@ -56,7 +34,10 @@ class Chat:
 
 @pytest.fixture
 def chats(door: Door, person: str) -> Any:
-    return lambda: Chat(door, person)
+    def begin() -> Chat:
+        return Chat(door, person)
+
+    return begin
 
 
 def test_a_chat_keeps_its_session_as_it_grows_over_midnight_and_when_its_turns_have_expired(

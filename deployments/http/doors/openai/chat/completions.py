@@ -19,9 +19,10 @@ from ....support.service_route import ServiceRoute
 from ....support.services import ServicesDep
 from ..chats import Sent, session_of_chat
 from ..errors import error_event, openai_replies
-from ..reading import is_generated, repetition_id
+from ..reading import is_generated
 from ..registry import AssistantsDep, assistant_named
-from ..speaking import Learns, named_session
+from ..speaking import IsRetry, Learns, named_session
+from ..turns import turn_of
 from .chat_bodies import ChatCompletion, ChatCompletionBody, ChatCompletionChunk
 from .collecting import CollectedReply
 from .streaming import begun, json_event
@@ -39,7 +40,7 @@ _log = structlog.get_logger(__name__)
     responses=_STREAM,
 )
 async def create_chat_completion(
-    body: ChatCompletionBody, assistants: AssistantsDep, services: ServicesDep, learn: Learns = True
+    body: ChatCompletionBody, assistants: AssistantsDep, services: ServicesDep, is_retry: IsRetry, learn: Learns = True
 ) -> Any:
     """Continues a conversation, with what memory holds of the person, and learns what the person said last.
 
@@ -48,7 +49,7 @@ async def create_chat_completion(
     chunk with the `finish_reason`, says what memory did. A stream that fails ends with `{"error": …}`.
     """
     assistant = assistant_named(assistants, body.model)
-    conversation = await _conversation(body, services.record, learns=learn)
+    conversation = await _conversation(body, services.record, learns=learn, is_retry=is_retry)
     chunks = await begun(assistant.reply(conversation))
     writer = _Writer(body, CollectedReply(conversation.messages))
     if body.stream:
@@ -58,18 +59,20 @@ async def create_chat_completion(
     return writer.whole()
 
 
-async def _conversation(body: ChatCompletionBody, record: SystemOfRecord, *, learns: bool) -> Conversation:
+async def _conversation(
+    body: ChatCompletionBody, record: SystemOfRecord, *, learns: bool, is_retry: bool
+) -> Conversation:
     messages = tuple(message.model_dump(mode="json", exclude_unset=True) for message in body.messages)
-    now = utc_now()
-    sent = Sent(messages, CURRENT_USER.get(), now)
+    sent = Sent(messages, CURRENT_USER.get(), utc_now(), is_retry=is_retry)
+    session_id = named_session(body.session_in_metadata()) or await session_of_chat(record, sent)
     return Conversation(
         messages=messages,
         options=body.options(),
         user_id=sent.user_id,
-        session_id=named_session(body.session_in_metadata()) or await session_of_chat(record, sent),
-        turn_id=repetition_id(messages, at=now),
+        session_id=session_id,
+        turn_id=await turn_of(record, sent, session_id),
         learns=learns and not is_generated(messages),
-        now=now,
+        now=sent.at,
     )
 
 
