@@ -138,7 +138,7 @@ class ChatUpstream:
 
 
 class ChatUpstreams:
-    """Several endpoints: the next is asked where one fails before the first piece of its reply.
+    """Several endpoints: the next is asked where one fails before it has said anything.
 
     Args:
         upstreams: In the order in which they are asked; not empty.
@@ -166,21 +166,36 @@ class ChatUpstreams:
             if model is not None and upstream.model_id != model:
                 continue
             has_begun = False
+            unsaid: list[Any] = []  # endpoints send the role as soon as they are asked, long before they say anything
             try:
                 async for chunk in upstream.stream(messages, options):
-                    has_begun = True
-                    yield chunk
+                    unsaid.append(chunk)
+                    has_begun = has_begun or _says_something(chunk)
+                    while has_begun and unsaid:
+                        yield unsaid.pop(0)
             except ModelUnavailable as error:
                 if has_begun:
                     raise
                 problems.append(error.message)
             else:
+                for chunk in unsaid:
+                    yield chunk
                 return
         raise ModelUnavailable(" ".join(problems), component=LANGUAGE_MODEL)
 
     async def close(self) -> None:
         """Closes all connections."""
         await asyncio.gather(*(upstream.close() for upstream in self._upstreams))
+
+
+def _says_something(chunk: Mapping[str, Any]) -> bool:
+    """Whether a piece holds more than the role of who will speak."""
+    choices = chunk.get("choices") or ()
+    return any(
+        choice.get("finish_reason")
+        or any(value for name, value in (choice.get("delta") or {}).items() if name != "role")
+        for choice in choices
+    )
 
 
 def _named_for(endpoint: EndpointArgs, options: Mapping[str, Any]) -> dict[str, Any]:

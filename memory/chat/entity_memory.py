@@ -118,7 +118,7 @@ class EntityMemoryService:
             user_id: The user.
             session: The id of the session, or turns that the caller has, oldest first. Without the history of a
                 session, an earlier resolution cannot be corrected.
-            earlier: The turns that the caller has, for a session that has none.
+            earlier: The turns that the caller has: they count where the session does not end with them.
         """
         now = self._now()
         given = tuple(earlier if isinstance(session, str) else session)
@@ -332,7 +332,7 @@ class EntityMemoryService:
         """Hook for a chat backend that has received a message: resolves it and finds what its prompt should know.
 
         That is related entities (000 §8.1) and, where it asks something, the memories that answer, and what does in
-        these corpora of the user's app. `earlier` are the turns that the caller has, for a session that has none.
+        these corpora of the user's app. `earlier` are the caller's turns: they count where the session ends otherwise.
         """
         understood = await self.understand(message, user_id, session=session_id, earlier=earlier)
         resolution, degraded = understood.resolution, understood.degraded
@@ -386,9 +386,9 @@ class EntityMemoryService:
     ) -> Acknowledged:
         """Hook for a chat backend that is about to reply: stores the message and the reply and learns (000 §8.1).
 
-        `said_at` is when the message was said; None for now. `earlier` are the turns that the caller has, for a session
-        that has none. Without `wait` it is stored when this returns, and learned in the background. A request to forget
-        is carried out, and neither it nor the reply is stored.
+        `said_at` is when the message was said; None for now. `earlier` are the turns that the caller has: they count
+        where the session does not end with them. Without `wait` it is stored when this returns, and learned in the
+        background. A request to forget is carried out, and neither it nor the reply is stored.
 
         Raises:
             StoreUnavailable: Neither was stored.

@@ -17,8 +17,8 @@ class ChatMessage(Value):
     """A user's message.
 
     `turn_id` is the caller's id of the message: a repeated id is stored once. `wait` finishes learning before the turn
-    ends. `earlier` are the turns before it as the caller has them, for a session that has none. `corpus_ids` are
-    corpora of the user's app that may answer beside memory.
+    ends. `earlier` are the turns before it as the caller has them: they count where the session does not end with
+    them. `corpus_ids` are corpora of the user's app that may answer beside memory.
     """
 
     user_id: UserId

@@ -20,6 +20,7 @@ from ..values.text import fold_lower, has_han
 from ..values.understanding.dialogue import Turn
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
+from .history import has_same_end
 from .messages import Understood
 
 RECENT = 50
@@ -87,7 +88,7 @@ class MessageReader:
             session_id: Its session.
             user_id: The user.
             now: When it was said.
-            earlier: The turns before it as the caller has them, for a session that has none, or none any more.
+            earlier: The turns before it as the caller has them: they count where the session does not end with them.
 
         Raises:
             StoreUnavailable: The session cannot be read.
@@ -95,7 +96,7 @@ class MessageReader:
         """
         session = await self._sessions.load(session_id, user_id=user_id)
         request = ResolutionRequest.in_session(session, message, now=now)
-        if not request.turns and earlier:
+        if earlier and not has_same_end(request.turns, earlier, message=message):
             request = request.model_copy(update={"turns": tuple(earlier)})
         understood = await self.understand(request)
         return understood.model_copy(update={"to_forget": session.context.to_forget})

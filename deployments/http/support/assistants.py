@@ -25,7 +25,7 @@ class Conversation:
         options: What else the request asks for, as chat completions name it: tools, temperature, …
         user_id: The stored id of the person; None where nobody is named, of whom nothing is known or learned.
         session_id: The session of the person that it belongs to.
-        turn_id: The same for each repetition of the request.
+        turn_id: The same for each repetition of the request, another where the same is said again.
         learns: Whether the last message of the person is to be learned.
         now: When it was sent.
     """

@@ -76,3 +76,25 @@ async def test_an_entity_that_is_not_learned_yet_keeps_its_id(world: World) -> N
         pass
     understood = await world.reader.read("它多少錢？", session_id="s", user_id="ann", now=world.now)
     assert understood.resolution.resolutions[0].entity_id == entity_id("ann", "AI-Box")
+
+
+async def test_the_history_of_the_caller_counts_where_the_session_ends_otherwise(world: World) -> None:
+    def turns(*texts: str) -> list[Turn]:
+        roles = (Role.USER, Role.ASSISTANT)
+        return [Turn(role=roles[place % 2], content=text, created_at=NOW) for place, text in enumerate(texts)]
+
+    async def resolved(message: str, *earlier: str) -> str:
+        given = turns(*earlier)
+        read = await world.reader.read(message, session_id="s", user_id="ann", now=world.now, earlier=given)
+        return read.resolution.resolved_query
+
+    _, replied, _ = await world.say("我們買了 AI-Box。")
+    reply = replied.answer.text
+    assert await resolved("它多少錢？") == "AI-Box 多少錢？", "a caller without a history has that of the session"
+    assert await resolved("它多少錢？", "我們賣了 Hongkang。", "好的。") == "Hongkang 多少錢？"
+    assert await resolved("它多少錢？", "我們買了 AI-Box。", "你們也看了 Hongkang。") == "Hongkang 多少錢？"
+    told = ("我們買了  AI-Box。", reply)
+    await world.say("它多少錢？")
+    stored = (await world.sessions.load("s", user_id="ann")).turns
+    read = await world.reader.read("它多少錢？", session_id="s", user_id="ann", now=world.now, earlier=turns(*told))
+    assert read.turns == stored, "a message that is sent again; in turns of the session mentions are known"

@@ -68,25 +68,31 @@ def turns_before(messages: Sequence[Message], place: int, *, at: datetime) -> tu
     return tuple(turns[-_MAX_TURNS:])
 
 
-def repetition_id(messages: Sequence[Message], *, at: datetime, after: Iterable[str] = ()) -> str:
-    """The same for each repetition of a request, on the same day in UTC: the clients repeat it without any id.
+def repetition_id(messages: Sequence[Message], *, after: Iterable[str]) -> str:
+    """The id of the turn that a request is, by what the person said last and what was said before it.
 
-    Only what the person said last and what was before it counts, so that calls of tools between do not.
+    It is the same with other instructions, and with results of tools behind the message.
 
     Args:
         messages: The conversation.
-        at: When it is sent: what is said again on another day is said anew.
-        after: Ids of what it continues.
+        after: What tells it from a request with the same messages that is another turn.
     """
     place = last_said(messages)
-    said = [[message.get("role"), text_of(message)] for message in messages[: place + 1 if place is not None else None]]
-    return f"openai-{_digest([f'{at:%Y-%m-%d}', *after, said])}"
+    before = messages[: place + 1 if place is not None else None]
+    said = [[message["role"], text_of(message)] for message in before if message.get("role") in _ROLES]
+    return f"openai-{_digest([*after, said])}"
 
 
-def fingerprint(messages: Sequence[Message]) -> str:
-    """The session of a conversation that has no id: its first message of the person, which each request repeats."""
+def fingerprint(messages: Sequence[Message], *, at: datetime, number: int = 0) -> str:
+    """The name of the session of a chat that has no id, by its first message of the person, which each request repeats.
+
+    Args:
+        messages: The conversation.
+        at: When the chat began: its day in UTC counts.
+        number: How many chats of that day began with the same message before it.
+    """
     first = next((text_of(message) for message in messages if message.get("role") == "user"), "")
-    return f"chat-{_digest(first)}"
+    return f"chat-{_digest([f'{at:%Y-%m-%d}', number, first])}"
 
 
 def _digest(value: object) -> str:

@@ -21,6 +21,16 @@ Learns = Annotated[
 """The parameter by which a chat program says that it asks for itself, not for the person."""
 
 
+async def _is_retry(
+    count: Annotated[str | None, Header(alias="x-stainless-retry-count", include_in_schema=False)] = None,
+) -> bool:
+    return count is not None and count.isdecimal() and int(count) > 0
+
+
+IsRetry = Annotated[bool, Depends(_is_retry)]
+"""Route parameter: whether the client says that it sends the request again, as OpenAI's do after an error."""
+
+
 class SpokenBody(BaseModel):
     """What requests say of the person; further fields are allowed, as OpenAI adds some every month."""
 
@@ -95,6 +105,6 @@ KnownPerson = Annotated[str, Depends(_known_person)]
 """The same, where it is needed."""
 
 
-def session_of(*named: str | None, otherwise: str) -> str:
-    """The session: that of a header, else the first that is named, else another."""
-    return next((session for session in (CURRENT_IDENTITY.get().session, *named) if session), otherwise)
+def named_session(*named: str | None) -> str | None:
+    """The session that the request names: that of a header, else the first of these; None where it names none."""
+    return next((session for session in (CURRENT_IDENTITY.get().session, *named) if session), None)

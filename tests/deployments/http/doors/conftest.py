@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import openai
@@ -16,11 +17,35 @@ import uvicorn
 from deployments.config.access_settings import AuthArgs, HttpArgs, LimitArgs
 from deployments.config.language_model_settings import EndpointArgs
 from deployments.http.app import build_http
+from deployments.http.doors.openai.chats import REPEATED_WITHIN
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from deployments.remote.chat_upstream import ChatUpstream, ChatUpstreams
 from testing.language_model_server import LanguageModelServer
 from tests.deployments.conftest import open_fakes
+
+LATER = REPEATED_WITHIN + timedelta(seconds=1)
+
+
+class Clock:
+    """The time at which requests come."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def wait(self, time: timedelta = LATER) -> None:
+        self.now += time
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in ("chat.completions", "stateful.responses"):
+        monkeypatch.setattr(f"deployments.http.doors.openai.{module}.utc_now", clock)
+    return clock
 
 
 class Door:

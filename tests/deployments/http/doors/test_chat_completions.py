@@ -83,15 +83,6 @@ def test_replies_have_the_published_shape(door: Door, person: str) -> None:
         ChatCompletionChunk.model_validate_json(line.removeprefix("data: "))
 
 
-def test_the_session_of_a_conversation_without_an_id_is_that_of_its_first_message(door: Door, person: str) -> None:
-    client = door.client(person)
-    sessions = [
-        client.chat.completions.create(model="jiyi", messages=messages).model_extra["jiyi"]["session_id"]  # type: ignore[index]
-        for messages in ([user(TOLD)], [user(TOLD), assistant("好的。"), user(ASKED)], [user("Another one.")])
-    ]
-    assert sessions[0] == sessions[1] != sessions[2]
-
-
 def test_the_history_that_a_client_sends_is_understood_where_the_service_has_none(door: Door, person: str) -> None:
     reply = door.client(person).chat.completions.create(
         model="jiyi", messages=[user("我們買了 AI-Box。"), assistant("好的。"), user("它多少錢？")]

@@ -183,3 +183,69 @@ def test_a_stream_that_breaks_ends_with_an_error_and_nothing_is_learned(
             list(stream)
         assert caught.value.code == "model_unavailable"
         assert door.said(person) == []
+
+
+def away(server: LanguageModelServer, fault: str) -> Any:
+    """The language model of an endpoint that cannot be reached, or that fails so."""
+    if fault == "no connection":
+        return upstreams_of(server, base_url="http://127.0.0.1:9/v1", timeout_s=1.0)
+    if fault == "nothing but the role":
+        server.break_stream("")
+    else:
+        failing(server, fault)
+    return upstreams_of(server, timeout_s=1.0)
+
+
+def count_of_degraded(door: Door) -> float:
+    async def read(services: Any) -> float:
+        return float(services.metrics.degraded.labels("language_model")._value.get())
+
+    return float(door.run(read))
+
+
+@pytest.mark.parametrize("fault", ["no connection", "error", "hang", "cut", "nothing but the role"])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_where_every_model_is_away_memory_is_quoted_and_the_message_is_learned(
+    model: LanguageModelServer, person: str, fault: str, is_stream: bool
+) -> None:
+    with open_door(change=lambda fakes: replace(fakes, upstreams=away(model, fault))) as door:
+        if is_stream:
+            *_, last = ask(door, person, TOLD, stream=True)
+            assert last.choices[0].finish_reason == "stop"
+        else:
+            last = ask(door, person, TOLD)
+        used = last.model_extra["jiyi"]
+        assert (used["answered_by"], used["learned"]) == ("extractive", True)
+        assert used["degraded"] == ["language_model"]
+        assert count_of_degraded(door) == 1
+        assert door.said(person) == [("user", TOLD)]
+        asked = ask(door, person, "AI-Box 放在哪裡？")
+        assert "三樓機房" in asked.choices[0].message.content
+        assert [source["text"] for source in asked.model_extra["jiyi"]["sources"]] == [TOLD]
+
+
+def test_where_every_model_is_away_responses_are_quotations_too(model: LanguageModelServer, person: str) -> None:
+    with open_door(change=lambda fakes: replace(fakes, upstreams=away(model, "error"))) as door:
+        ask(door, person, TOLD)
+        door.settle(person)
+        reply = door.client(person).responses.create(model="jiyi", input="AI-Box 放在哪裡？")
+        assert "三樓機房" in reply.output_text
+        assert reply.model_extra is not None
+        assert reply.model_extra["jiyi"]["degraded"] == ["language_model"]
+
+
+def test_a_model_that_is_asked_for_by_its_name_does_not_give_way(model: LanguageModelServer, person: str) -> None:
+    with open_door(change=lambda fakes: replace(fakes, upstreams=away(model, "error"))) as door:
+        for options in ({}, {"stream": True}):
+            with pytest.raises(openai.InternalServerError) as caught:
+                ask(door, person, TOLD, model="tiny/0", **options)
+            assert caught.value.status_code == 503
+        assert door.said(person) == []
+
+
+def test_where_memory_has_no_answer_either_the_error_stays(model: LanguageModelServer, person: str) -> None:
+    with open_door(change=lambda fakes: replace(fakes, upstreams=away(model, "error"))) as door:
+        for asking in (None, person):
+            with pytest.raises(openai.InternalServerError) as caught:
+                ask(door, asking, "Provide a concise, 5-word-or-less title for the conversation.")
+            assert caught.value.code == "model_unavailable"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 from deployments.http.doors.openai.chat.memory_assistant import MemoryAssistant
@@ -51,9 +52,13 @@ def test_a_repetition_is_the_same_and_whatever_is_said_anew_is_not() -> None:
     now = utc_now()
     user, reply = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}
     tool = {"role": "tool", "tool_call_id": "c", "content": "x"}
-    assert repetition_id([user], at=now) == repetition_id([user, reply, tool], at=now)
+    system = {"role": "system", "content": "It is 9:05."}
+    assert repetition_id([user], after=[]) == repetition_id([system, user, reply, tool], after=[])
     others = [[user, reply, user], [{"role": "user", "content": "ho"}]]
-    assert len({repetition_id(each, at=now) for each in ([user], *others)}) == 3
-    assert repetition_id([user], at=now, after=["r1"]) != repetition_id([user], at=now, after=["r2"])
-    assert fingerprint([user]) == fingerprint([user, reply, user]) != fingerprint(others[1])
+    assert len({repetition_id(each, after=[]) for each in ([user], *others)}) == 3
+    assert repetition_id([user], after=["r1"]) != repetition_id([user], after=["r2"])
+    first = fingerprint([user], at=now)
+    assert first == fingerprint([user, reply, user], at=now)
+    assert first not in (fingerprint(others[1], at=now), fingerprint([user], at=now - timedelta(days=1)))
+    assert first != fingerprint([user], at=now, number=1)
     assert text_of({"content": [{"type": "text", "text": "a\x00b"}, {"type": "image_url"}]}) == "a b"

@@ -8,6 +8,7 @@ import structlog
 from fastapi import APIRouter
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.base import utc_now
 from memory.values.errors import JiyiError
 from memory.values.ids import new_id
@@ -16,10 +17,12 @@ from ....identity.current import CURRENT_USER
 from ....support.assistants import Chunk, Conversation
 from ....support.service_route import ServiceRoute
 from ....support.services import ServicesDep
+from ..chats import Sent, session_of_chat
 from ..errors import error_event, openai_replies
-from ..reading import fingerprint, is_generated, repetition_id
+from ..reading import is_generated
 from ..registry import AssistantsDep, assistant_named
-from ..speaking import Learns, session_of
+from ..speaking import IsRetry, Learns, named_session
+from ..turns import turn_of
 from .chat_bodies import ChatCompletion, ChatCompletionBody, ChatCompletionChunk
 from .collecting import CollectedReply
 from .streaming import begun, json_event
@@ -37,7 +40,7 @@ _log = structlog.get_logger(__name__)
     responses=_STREAM,
 )
 async def create_chat_completion(
-    body: ChatCompletionBody, assistants: AssistantsDep, services: ServicesDep, learn: Learns = True
+    body: ChatCompletionBody, assistants: AssistantsDep, services: ServicesDep, is_retry: IsRetry, learn: Learns = True
 ) -> Any:
     """Continues a conversation, with what memory holds of the person, and learns what the person said last.
 
@@ -46,7 +49,7 @@ async def create_chat_completion(
     chunk with the `finish_reason`, says what memory did. A stream that fails ends with `{"error": …}`.
     """
     assistant = assistant_named(assistants, body.model)
-    conversation = _conversation(body, learns=learn)
+    conversation = await _conversation(body, services.record, learns=learn, is_retry=is_retry)
     chunks = await begun(assistant.reply(conversation))
     writer = _Writer(body, CollectedReply(conversation.messages))
     if body.stream:
@@ -56,17 +59,20 @@ async def create_chat_completion(
     return writer.whole()
 
 
-def _conversation(body: ChatCompletionBody, *, learns: bool) -> Conversation:
+async def _conversation(
+    body: ChatCompletionBody, record: SystemOfRecord, *, learns: bool, is_retry: bool
+) -> Conversation:
     messages = tuple(message.model_dump(mode="json", exclude_unset=True) for message in body.messages)
-    now = utc_now()
+    sent = Sent(messages, CURRENT_USER.get(), utc_now(), is_retry=is_retry)
+    session_id = named_session(body.session_in_metadata()) or await session_of_chat(record, sent)
     return Conversation(
         messages=messages,
         options=body.options(),
-        user_id=CURRENT_USER.get(),
-        session_id=session_of(body.session_in_metadata(), otherwise=fingerprint(messages)),
-        turn_id=repetition_id(messages, at=now),
+        user_id=sent.user_id,
+        session_id=session_id,
+        turn_id=await turn_of(record, sent, session_id),
         learns=learns and not is_generated(messages),
-        now=now,
+        now=sent.at,
     )
 
 

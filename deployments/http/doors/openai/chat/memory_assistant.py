@@ -11,7 +11,8 @@ from memory.answering.answers import AnsweredBy
 from memory.chat.entity_memory import ChatContext
 from memory.chat.messages import Acknowledged, ChatMessage, Replied, Understood
 from memory.language.phrases import phrases_for
-from memory.values.errors import JiyiError
+from memory.ports.models.chat_models import LANGUAGE_MODEL
+from memory.values.errors import JiyiError, ModelUnavailable
 from memory.values.understanding.readings import Intent
 
 from .....remote.chat_upstream import ChatUpstreams
@@ -33,7 +34,19 @@ class ExtractiveAssistant(Assistant):
         self._services = services
 
     @override
-    async def reply(self, conversation: Conversation) -> AsyncIterator[Chunk]:
+    def reply(self, conversation: Conversation) -> AsyncIterator[Chunk]:
+        return self.quote(conversation)
+
+    async def quote(self, conversation: Conversation, *, without: Sequence[str] = ()) -> AsyncIterator[Chunk]:
+        """The reply, piece by piece.
+
+        Args:
+            conversation: What is to be continued.
+            without: Parts that were to answer and are away: they are told and counted as degraded.
+
+        Raises:
+            StoreUnavailable: What was said could not be kept.
+        """
         message, user_id = said_by_person(conversation), conversation.user_id
         if user_id is None or not message or not conversation.learns:
             phrases = phrases_for([text_of(each) for each in reversed(conversation.messages)])
@@ -59,8 +72,9 @@ class ExtractiveAssistant(Assistant):
                     text, use.answered_by = event.answer.text, event.answer.answered_by
                     use.sources = [Source.of(hit) for hit in event.answer.sources]
                 case Acknowledged():
-                    use.degraded, use.learned = list(event.degraded), event.forgotten is None
-                    self._services.count_degraded(event.degraded)
+                    use.degraded = list(dict.fromkeys((*without, *event.degraded)))
+                    use.learned = event.forgotten is None
+                    self._services.count_degraded(use.degraded)
         for chunk in in_pieces(text, use):
             yield chunk
 
@@ -68,10 +82,13 @@ class ExtractiveAssistant(Assistant):
 class MemoryAssistant(Assistant):
     """Has a language model continue conversations, which is told what memory holds.
 
+    Where any of the language models may answer and all are away, it quotes memory instead and learns all the same, as
+    `/chat` does. What has no person or nothing to look up has no such answer: the error stays.
+
     Args:
         services: Find and learn.
         upstreams: The language models.
-        model: The one that is asked; None for the first that answers.
+        model: The one that is asked, and no other answers; None for the first that answers.
         bounds: How long the prompt may be.
     """
 
@@ -82,6 +99,7 @@ class MemoryAssistant(Assistant):
         self._upstreams = upstreams
         self._model = model
         self._bounds = bounds
+        self._otherwise = ExtractiveAssistant(services)
         self._learning: set[asyncio.Task[None]] = set()
 
     @override
@@ -97,15 +115,15 @@ class MemoryAssistant(Assistant):
                 earlier=_earlier(conversation),
                 corpus_ids=await self._services.chat_corpora(None, user_id=conversation.user_id),
             )
-            self._services.count_degraded(found.degraded)
             messages = with_block(messages, _told(found, min(left, self._bounds.memory_tokens)))
             use.session_id, use.resolved_query = conversation.session_id, found.resolved_query
             use.sources = [Source.of(hit) for hit in found.memories]
             use.degraded = list(found.degraded)
-        text = ""
+        text, has_begun, is_away = "", False, False
         held: list[Chunk] = []
         try:
             async for chunk in self._upstreams.stream(messages, conversation.options, model=self._model):
+                has_begun = True
                 text += _text_in(chunk)
                 if held or not chunk.get("choices") or any(c.get("finish_reason") for c in chunk["choices"]):
                     held.append(chunk)
@@ -115,6 +133,16 @@ class MemoryAssistant(Assistant):
             if message:
                 self._learn_in_background(conversation, message, text)
             raise
+        except ModelUnavailable as error:
+            if has_begun or not message or self._model is not None:
+                raise
+            _log.warning("extractive_answer_used", component=LANGUAGE_MODEL, error=error.message)
+            is_away = True
+        if is_away:
+            async for chunk in self._otherwise.quote(conversation, without=(LANGUAGE_MODEL,)):
+                yield chunk
+            return
+        self._services.count_degraded(use.degraded)
         if message:
             use.learned = await self._learn(conversation, message, text)
         last, *rest = held or [_finished()]

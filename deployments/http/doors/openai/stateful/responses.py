@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from memory.ports.stores.record import SystemOfRecord
 from memory.values.base import utc_now
 from memory.values.errors import InvalidField, JiyiError
 from memory.values.ids import new_id
@@ -20,10 +21,12 @@ from ....support.assistants import Chunk, Conversation
 from ....support.service_route import ServiceRoute
 from ....support.services import ServicesDep
 from ..chat.streaming import begun, json_event
+from ..chats import Sent, session_of_chat
 from ..errors import error_event, openai_replies
-from ..reading import fingerprint, is_generated, repetition_id
+from ..reading import is_generated
 from ..registry import AssistantsDep, assistant_named
-from ..speaking import KnownPerson, Learns, known, session_of
+from ..speaking import IsRetry, KnownPerson, Learns, known, named_session
+from ..turns import turn_of
 from .conversation_store import ConversationStore, KeptResponse
 from .conversations import ItemList, ListOrder
 from .items import Item, ItemIn, as_messages
@@ -45,7 +48,7 @@ class ResponseDeleted(BaseModel):
 
 @router.post("/responses", response_model=Response, responses=_STREAM)
 async def create_response(
-    body: ResponseBody, assistants: AssistantsDep, services: ServicesDep, learn: Learns = True
+    body: ResponseBody, assistants: AssistantsDep, services: ServicesDep, is_retry: IsRetry, learn: Learns = True
 ) -> Any:
     """Answers, as `/v1/chat/completions` does, after the items of a conversation or of the responses before.
 
@@ -53,7 +56,7 @@ async def create_response(
     `conversation`. A stream ends with `response.completed`, `response.incomplete` or `response.failed`.
     """
     assistant = assistant_named(assistants, body.model)
-    asked = await _asked(body, ConversationStore(services.record), learns=learn)
+    asked = await _asked(body, services.record, learns=learn, is_retry=is_retry)
     chunks = await begun(assistant.reply(asked.conversation))
     if body.stream:
         return EventSourceResponse(_events(chunks, asked), sep="\n")
@@ -118,27 +121,30 @@ class _Asked:
             await self.store.keep_response(whole, user_id=user_id)
 
 
-async def _asked(body: ResponseBody, store: ConversationStore, *, learns: bool) -> _Asked:
+async def _asked(body: ResponseBody, record: SystemOfRecord, *, learns: bool, is_retry: bool) -> _Asked:
     """The request with everything that it continues.
 
     Raises:
         InvalidField: Something is not as it must be, or it continues something of nobody.
         NotFound: What it continues is not there.
     """
-    person, now = CURRENT_USER.get(), utc_now()
+    store, person, now = ConversationStore(record), CURRENT_USER.get(), utc_now()
     before, sessions = await _before(body, store, person)
     own = await store.own_items(_items_of(body), user_id=person, there={item["id"] for item in before})
     history = tuple(as_messages([*before, *own]))
     if not history:
         raise InvalidField("input: nothing is to be answered", field="input", allowed="a text, or at least one item")
     leading = ({"role": "system", "content": body.instructions},) if body.instructions else ()
-    continued = [each for each in (body.conversation_id, body.previous_response_id) if each is not None]
+    sent = Sent(
+        history, person, now, is_retry=is_retry, conversation_id=body.conversation_id, own=tuple(as_messages(own))
+    )
+    session_id = named_session(*sessions, body.session_in_metadata()) or await session_of_chat(record, sent)
     conversation = Conversation(
         messages=(*leading, *history),
         options=body.options(),
         user_id=person,
-        session_id=session_of(*sessions, body.session_in_metadata(), otherwise=fingerprint(history)),
-        turn_id=repetition_id(tuple(as_messages(own)), at=now, after=continued),
+        session_id=session_id,
+        turn_id=await turn_of(record, sent, session_id),
         learns=learns and not is_generated(history),
         now=now,
     )
