@@ -3,12 +3,16 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import createFetchClient, { type Client, type Middleware } from "openapi-fetch";
 
+import type { Calls } from "./calls.js";
 import { JiyiError } from "./errors.js";
+import { identified } from "./identified.js";
+import { entries, type Entry, type ListInit, type ListPath } from "./pages.js";
 import { repeating, type Repeating } from "./repeating.js";
 import type { components, paths } from "./schema.js";
 
 export { JiyiError } from "./errors.js";
 export type { Problem } from "./errors.js";
+export type { Entry, ListInit, ListPath } from "./pages.js";
 export type { components, operations, paths } from "./schema.js";
 
 type Schemas = components["schemas"];
@@ -37,18 +41,20 @@ export interface JiyiOptions extends Partial<Repeating> {
   fetch?: typeof globalThis.fetch;
 }
 
-export interface Jiyi extends Client<paths> {
+export interface Jiyi extends Calls, Pick<Client<paths>, "use" | "eject"> {
   /** `POST /chat` as events; an error within the stream is thrown. */
   stream(body: Omit<ChatBody, "stream">): AsyncGenerator<ChatEvent, void, undefined>;
+  /** All entries of a list; each page is fetched when the one before has been gone over. */
+  pages<Path extends ListPath>(path: Path, init?: ListInit<Path>): AsyncGenerator<Entry<Path>, void, undefined>;
 }
 
-const WITH_TURN = new Set(["/chat", "/chat/after", "/ingest"]);
-
 /**
- * Makes a client: `jiyi.POST("/chat", { body })`, `jiyi.GET("/items", { params })`, `jiyi.stream(body)`.
+ * Makes a client: `jiyi.POST("/chat", { body })`, `jiyi.GET("/persona", { params })`, `jiyi.pages("/items", { params })`,
+ * `jiyi.stream(body)`.
  *
  * Every reply that is none of success is thrown as a `JiyiError`, so that `data` is there where a call returns. A message
- * gets a `turn_id` where it has none, and with it calls are repeated while the service cannot be reached or is busy.
+ * gets a `turn_id` where it has none, a decision about memories an `idempotency_key`, and with them calls are repeated
+ * while the service cannot be reached or is busy.
  */
 export function createClient(options: JiyiOptions = {}): Jiyi {
   const { baseUrl = "http://127.0.0.1:8000", apiKey, app, patienceMs = 10_000, sleep } = options;
@@ -59,7 +65,11 @@ export function createClient(options: JiyiOptions = {}): Jiyi {
   };
   const client = createFetchClient<paths>({ baseUrl, headers, fetch: send });
   client.use(identified, refused);
-  return Object.assign(client, {
+  const calls: Calls = client as Calls; // `refused` leaves none but replies of success
+  return Object.assign(calls, {
+    use: client.use,
+    eject: client.eject,
+    pages: <Path extends ListPath>(path: Path, init?: ListInit<Path>) => entries(calls, path, init),
     stream: async function* (body: Omit<ChatBody, "stream">): AsyncGenerator<ChatEvent, void, undefined> {
       const { response } = await client.POST("/chat", { body: { ...body, stream: true } as ChatBody, parseAs: "stream" });
       if (response.body === null) return;
@@ -71,16 +81,6 @@ export function createClient(options: JiyiOptions = {}): Jiyi {
     },
   });
 }
-
-/** Gives each message an id, so that a repeat of the call is kept once. */
-const identified: Middleware = {
-  async onRequest({ request, schemaPath }) {
-    if (request.method !== "POST" || !WITH_TURN.has(schemaPath)) return undefined;
-    const body = await request.clone().json();
-    if (body.turn_id) return undefined;
-    return new Request(request, { body: JSON.stringify({ turn_id: crypto.randomUUID(), ...body }) });
-  },
-};
 
 /** Throws what the service refused. */
 const refused: Middleware = {

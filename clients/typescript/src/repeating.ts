@@ -40,7 +40,11 @@ async function isHarmless(request: Request): Promise<boolean> {
   if (HARMLESS_METHODS.has(request.method) || READING.test(new URL(request.url).pathname)) return true;
   if (!request.headers.get("content-type")?.startsWith("application/json")) return false;
   const body = await request.clone().json();
-  return Boolean(body.turn_id ?? body.idempotency_key);
+  return Boolean(body.turn_id ?? body.idempotency_key) || isOfTurns(body.messages);
+}
+
+function isOfTurns(messages: unknown): boolean {
+  return Array.isArray(messages) && messages.length > 0 && messages.every((message) => Boolean(message?.turn_id));
 }
 
 function pause(ms: number): Promise<void> {

@@ -55,17 +55,30 @@ test("a refusal is thrown, with the field and what to do", async () => {
   }), { status: 404 });
 });
 
-test("a list goes on at its cursor", async () => {
+test("a list is gone over to its end, page by page", async () => {
   const messages = [1, 2, 3].map((number) => ({ content: `Part ZX${number}-77 is in hall ${number}.` }));
   await jiyi.POST("/memories", { body: { user_id: "pages", messages } });
+  const params = { query: { user_id: "pages", limit: 2 } };
+  const { sent, ...network } = faulty();
   const seen = [];
-  let after;
-  do {
-    const { data } = await jiyi.GET("/memories/timeline", { params: { query: { user_id: "pages", limit: 2, after } } });
-    seen.push(...data.results.map(({ memory }) => memory.text));
-    after = data.next;
-  } while (after);
-  assert.equal(seen.length, 3);
+  for await (const { memory } of createClient({ baseUrl, ...network }).pages("/memories/timeline", { params })) {
+    seen.push(memory.text);
+  }
+  assert.deepEqual(seen.toSorted(), messages.map(({ content }) => content));
+  assert.equal(sent.length, 2);
+});
+
+test("a list whose cursor has another name and a place in the path goes on, too", async () => {
+  const { data: added } = await jiyi.POST("/memories", { body: { user_id: "log", text: "RM05-008 arrived." } });
+  const path = { memory_id: added.results[0].id };
+  for (const text of ["RM05-009 arrived.", "RM05-010 arrived.", "RM05-011 arrived."]) {
+    await jiyi.PUT("/memories/{memory_id}", { params: { path }, body: { user_id: "log", text } });
+  }
+  const all = [];
+  const params = { path, query: { user_id: "log", limit: 1 } };
+  for await (const change of jiyi.pages("/memories/{memory_id}/history", { params })) all.push(change.change_id);
+  assert.equal(new Set(all).size, all.length);
+  assert.ok(all.length >= 3);
 });
 
 test("a message is repeated with one id, when the service says so", async () => {
@@ -77,6 +90,54 @@ test("a message is repeated with one id, when the service says so", async () => 
   assert.equal(new Set(sent).size, 1);
   assert.ok(JSON.parse(sent[0]).turn_id);
   assert.ok(pauses[0] >= 7_000);
+});
+
+test("memories are added once, although the reply to them is lost", async () => {
+  for (const [user_id, given] of [
+    ["notes", { text: "The spare key is in the blue drawer." }],
+    ["turns", { messages: [{ content: "The lamp is green." }, { content: "The door is red.", turn_id: "t2" }] }],
+  ]) {
+    const lost = faulty();
+    const fetch = async (request) => {
+      const response = await lost.fetch(request);
+      if (lost.sent.length === 1) throw new TypeError("fetch failed");
+      return response;
+    };
+    await createClient({ baseUrl, ...lost, fetch }).POST("/memories", { body: { user_id, ...given } });
+    assert.deepEqual([lost.sent.length, new Set(lost.sent).size], [2, 1]);
+    const { data } = await jiyi.GET("/memories/timeline", { params: { query: { user_id } } });
+    assert.equal(data.results.length, given.messages?.length ?? 1);
+  }
+});
+
+test("a decision about memories has a key, and is repeated with it", async () => {
+  const { data: added } = await jiyi.POST("/memories", { body: { user_id: "keys", messages: [
+    { content: "The lamp is green." }, { content: "The door is red." },
+  ] } });
+  const [kept, gone] = added.results.map(({ id }) => id);
+  const busy = faulty(new Response("", { status: 503 }));
+  const patient = createClient({ baseUrl, ...busy });
+  await patient.POST("/memories/audit", { body: { user_id: "keys", decisions: { [kept]: "retain" } } });
+  assert.deepEqual([busy.sent.length, new Set(busy.sent).size], [2, 1]);
+  assert.ok(JSON.parse(busy.sent[0]).idempotency_key);
+  const urls = [];
+  const fetch = async (request) => {
+    urls.push(request.url);
+    return urls.length === 1 ? new Response("", { status: 503 }) : globalThis.fetch(request);
+  };
+  const removing = createClient({ baseUrl, fetch, sleep: async () => {} });
+  await removing.DELETE("/memories/{memory_id}", { params: { path: { memory_id: gone }, query: { user_id: "keys" } } });
+  assert.deepEqual([urls.length, new Set(urls).size], [2, 1]);
+  assert.ok(new URL(urls[0]).searchParams.get("idempotency_key"));
+});
+
+test("an id that is given stays", async () => {
+  const { sent, ...network } = faulty();
+  const client = createClient({ baseUrl, ...network });
+  await client.POST("/memories", { body: { user_id: "given", text: "The lamp is green.", turn_id: "mine" } });
+  await client.POST("/memories", { body: { user_id: "given", text: "The door is red.", turn_id: null } });
+  assert.equal(JSON.parse(sent[0]).turn_id, "mine");
+  assert.ok(JSON.parse(sent[1]).turn_id);
 });
 
 test("what may have been done is not done twice", async () => {

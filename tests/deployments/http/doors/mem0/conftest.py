@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -22,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deployments.http.identity.authentication import Authenticator
 from deployments.http.support.services import Services
 from memory.values.access.identity import KeyScope
+from testing.node_tools import node_itself, node_packages
 from tests.deployments.serving import running_app
 
 HERE = Path(__file__).parent
@@ -192,16 +192,9 @@ def mem0_python(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture(scope="session")
-def mem0_node(pytestconfig: pytest.Config) -> Path:
+def mem0_node() -> Path:
     """A folder in which Node finds mem0's TypeScript client."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("mem0's TypeScript client needs node and npm, which are not on PATH")
-    wanted = HERE / "package.json"
-    folder = _cache(pytestconfig, "mem0-node")
-    shutil.copy(wanted, folder)
-    install = ["npm", "install", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--prefix"]
-    _install(folder, wanted, [[*install, str(folder)]])
-    return folder
+    return node_packages(HERE / "package.json", "--legacy-peer-deps")
 
 
 def _cache(config: pytest.Config, name: str) -> Path:
@@ -233,7 +226,7 @@ async def start(door: Door, tmp_path: Path, request: pytest.FixtureRequest) -> A
             target = url or door.url, key or door.keys[KeyScope.APP]
             if kind == "typescript":
                 folder = request.getfixturevalue("mem0_node")
-                command = ["node", str(HERE / "driver.mjs"), str(folder), *target]
+                command = [node_itself()[0], str(HERE / "driver.mjs"), str(folder), *target]
             else:
                 python = request.getfixturevalue("mem0_python")
                 command = [str(python), str(HERE / "driver.py"), kind, *target]

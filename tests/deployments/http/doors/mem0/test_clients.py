@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.values.access.identity import KeyScope
+from testing.node_tools import node_itself
 from tests.deployments.http.doors.mem0.conftest import SCHEMAS, Client, Door, Start
 
 pytestmark = pytest.mark.slow
@@ -191,4 +192,4 @@ async def test_the_quick_start_in_python_runs(door: Door, mem0_python: Path) -> 
 async def test_the_quick_start_in_typescript_runs(door: Door, mem0_node: Path) -> None:
     script = mem0_node / "quick_start.mjs"
     script.write_text(_quick_start("ts", door))
-    assert await _output("node", str(script)) == SEAT
+    assert await _output(node_itself()[0], str(script)) == SEAT
