@@ -43,8 +43,10 @@ def set_persona(
     if name is None and style is None and not alias and not fact:
         fail("Give --name, --alias, --fact or --style.", code=USAGE)
     with connect(home, url, patience_s=_PATIENCE_S) as client:
-        given = {"name": name, "aliases": alias or None, "facts": fact or None, "style": style}
-        found = plain(client.personas.put(user_id=user_id, persona_id=persona, **given))
+        given = client.personas.put(
+            user_id=user_id, persona_id=persona, name=name, aliases=alias or None, facts=fact or None, style=style
+        )
+        found = plain(given)
     _show(found, as_json=as_json)
 
 

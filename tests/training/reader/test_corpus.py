@@ -192,7 +192,7 @@ def test_our_messages_have_intents_and_known_labels(our_messages: list[MarkedMes
     subtypes = {subtype.value for subtype in EntitySubtype}
     for message in our_messages:
         assert message.intents, message.id
-        assert {name.label for name in message.names} <= subtypes, message.id
+        assert {name.label for name in message.names or ()} <= subtypes, message.id
         assert not set("[]|") & set(message.text), message.id
 
 
@@ -200,7 +200,7 @@ def test_facts_of_our_messages_are_in_the_words_of_the_conversation(our_messages
     absent = [
         (message.id, words)
         for message in our_messages
-        for fact in message.facts
+        for fact in message.facts or ()
         for words in (fact.subject, fact.object, fact.time)
         if words != "user" and not stands_in(words, (*message.turns, message.text))
     ]

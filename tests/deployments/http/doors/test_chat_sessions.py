@@ -45,11 +45,11 @@ def test_a_chat_keeps_its_session_as_it_grows_over_midnight_and_when_its_turns_h
 ) -> None:
     chat = chats()
     clock.now = datetime(2026, 3, 2, 23, 50, tzinfo=UTC)
-    sessions = {chat.say(GREETING)}
+    session = chat.say(GREETING)
+    sessions = {session}
     for text in ("我們買了 AI-Box。", "它多少錢？", "謝謝。"):
         clock.wait(timedelta(hours=9))
-        [session] = sessions
-        door.run(lambda services, session=session: services.sessions.clear(session, user_id=person))
+        door.run(lambda services: services.sessions.clear(session, user_id=person))
         sessions.add(chat.say(text))
     assert len(sessions) == 1
 

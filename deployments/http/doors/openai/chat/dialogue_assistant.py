@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from memory.answering.answers import AnsweredBy
 from memory.dialogue.state import DialogueMessage
-from memory.dialogue.tasks import SessionTasks, TaskMemory
+from memory.dialogue.tasks import TaskMemory
 from memory.values.base import Scalar, Value
 from memory.values.errors import InvalidField
 from memory.values.ids import new_id
@@ -17,7 +17,7 @@ from memory.values.personas import DEFAULT_PERSONA, PersonaId
 
 from ....support.assistants import Assistant, Chunk, Conversation
 from ....support.services import Services
-from ..reading import fingerprint, is_generated, last_said, text_of
+from ..reading import is_generated, last_said, text_of
 from .memory_assistant import in_pieces, said_by_person
 from .memory_use import MemoryUse, Source
 
@@ -75,7 +75,7 @@ class DialogueAssistant(Assistant):
             )
         learns = conversation.learns and conversation.user_id is not None
         user_id, session_id = conversation.user_id or f"nobody-{new_id()}", conversation.session_id
-        tasks = SessionTasks() if _begins(conversation) else await self._tasks.load(user_id, session_id)
+        tasks = await self._tasks.load(user_id, session_id)
         result = await self._graph().generate_response(
             message,
             user_id=user_id,
@@ -125,18 +125,6 @@ def _without_memory(conversation: Conversation) -> Conversation:
     """The same for another assistant, which is to look nothing up and to learn nothing."""
     others = {name: value for name, value in conversation.options.items() if name not in _Options.model_fields}
     return replace(conversation, options=others, learns=False)
-
-
-def _begins(conversation: Conversation) -> bool:
-    """Whether this is the first message of a conversation that has no id.
-
-    Such conversations are told apart by their first message alone, so that one that begins so too is not to go on with
-    the tasks of an earlier one.
-    """
-    is_first = last_said(conversation.messages) == next(
-        place for place, message in enumerate(conversation.messages) if message.get("role") == "user"
-    )
-    return is_first and conversation.session_id == fingerprint(conversation.messages)
 
 
 def _use_of(result: "DialogueResult", conversation: Conversation) -> MemoryUse:
