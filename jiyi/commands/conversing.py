@@ -1,9 +1,10 @@
 """`jiyi chat`, `replay`, `export`, `import`: what a user says, and everything that is kept of it."""
 
 import json
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
@@ -15,7 +16,7 @@ from ..errors import Refused
 from . import importing
 from .connection import connect
 from .operations import show
-from .output import USAGE, Home, Json, Url, fail, plain, print_error, print_json, progress_bar
+from .output import USAGE, Home, Json, Url, byte_bar, fail, plain, print_error, print_json, progress_bar
 
 if TYPE_CHECKING:
     from ..client.clients import Client
@@ -109,9 +110,14 @@ def export_memory(
     url: Url = None,
 ) -> None:
     """Writes everything of a user to standard output, as JSON lines."""
-    with connect(home, url, timeout_s=_TRANSFER_S) as client:
+    is_shown = not sys.stdout.isatty()  # on a terminal the export itself is what is seen
+    with connect(home, url, timeout_s=_TRANSFER_S) as client, byte_bar(is_shown=is_shown) as progress:
+        task = progress.add_task(f"export of {user}", total=None)
         for piece in client.export(user_id=user):
             sys.stdout.buffer.write(piece)
+            progress.advance(task, len(piece))
+        written = int(progress.tasks[0].completed)
+        progress.update(task, total=written)
 
 
 @app.command("import")
@@ -137,7 +143,7 @@ def import_memory(
             fail("--dry-run needs --from: an export of Jiyi is imported whole or refused.", code=USAGE)
         of = importing.user_of(file)
         with file.open("rb") as lines, connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client:
-            imported = plain(client.import_(lines, user_id=user or of, from_user_id=of))
+            imported = _send(client, lines, user_id=user or of, from_user_id=of)
         _show_imported(imported, as_json=as_json)
         return
     if user is None:
@@ -154,8 +160,18 @@ def import_memory(
         importing.as_export(export, user=user) as lines,
         connect(home, url, patience_s=patience, timeout_s=_TRANSFER_S) as client,
     ):
-        imported = plain(client.import_(lines, user_id=user, from_user_id=user))
+        imported = _send(client, lines, user_id=user, from_user_id=user)
     _show_imported({**read, **imported}, as_json=as_json)
+
+
+def _send(client: "Client", lines: BinaryIO, *, user_id: str, from_user_id: str) -> dict[str, Any]:
+    """Imports a file, and shows how much of it the service has got."""
+    size = lines.seek(0, os.SEEK_END)
+    lines.seek(0)
+    with byte_bar() as progress:
+        read = progress.wrap_file(lines, total=size, description=f"import for {user_id}")
+        imported: dict[str, Any] = plain(client.import_(read, user_id=user_id, from_user_id=from_user_id))
+    return imported
 
 
 def _show_imported(imported: dict[str, Any], *, as_json: bool) -> None:

@@ -11,10 +11,12 @@ from rich.table import Table
 
 from memory.values.facts import Fact, FactStatus
 
+from . import entities
 from .connection import connect
 from .output import Home, Json, Url, print_json
 
-app = typer.Typer(no_args_is_help=True, help="Shows what is known of a user: facts, categories, context.")
+app = typer.Typer(no_args_is_help=True, help="Shows what is known of a user: facts, categories, names, context.")
+app.add_typer(entities.app, name="entities")
 _console = Console()
 _PATIENCE_S = 30.0
 

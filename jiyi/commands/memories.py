@@ -1,4 +1,4 @@
-"""`jiyi memories`: the timeline with its retention scores, decisions and their history, and the policy (004 §11.3)."""
+"""`jiyi memories`: adds and finds memories; timeline with retention scores, decisions, policy (004 §11.3)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,15 +7,19 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from .connection import connect
 from .output import Home, Json, Url, plain, print_json
 
-app = typer.Typer(no_args_is_help=True, help="Shows, retains, deletes and anonymises memories; how well they are kept.")
+app = typer.Typer(
+    no_args_is_help=True, help="Adds, finds, shows, retains, deletes and anonymises memories; how well they are kept."
+)
 _console = Console()
 _PATIENCE_S = 30.0
 
 User = Annotated[str, typer.Argument(help="Whose memory.")]
+UserOption = Annotated[str, typer.Option("--user", help="Whose memory.")]
 UserOrApp = Annotated[str | None, typer.Argument(help="Whose memory; all users of the app where nobody is named.")]
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory.")]
 MemoryIds = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
@@ -26,6 +30,65 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DecayRate = Annotated[float | None, typer.Option(help="λ per day, 0 to 10; 0.1 where not given.")]
 FrequencyWeight = Annotated[float | None, typer.Option(help="Weight of the number of uses, 0 to 10; 1.")]
 Threshold = Annotated[float | None, typer.Option(help="What is retained less counts as forgotten, 0 to 1; 0.01.")]
+
+
+@app.command()
+def add(
+    text: Annotated[str, typer.Argument(help="What to remember.")],
+    user_id: UserOption = "me",
+    session: Annotated[str, typer.Option(help="Session id.")] = "cli",
+    key: Key = None,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Adds a note, and returns when it is learned and can be found."""
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
+        added = plain(client.add_text(text, user_id=user_id, session_id=session, turn_id=key))
+    if as_json:
+        print_json(added)
+        return
+    for memory in added["results"]:
+        _console.print(f"added: {memory['id']}", highlight=False, markup=False)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What is looked for.")],
+    user_id: UserOption = "me",
+    limit: Annotated[int, typer.Option(help="The most memories, 1 to 100.")] = 10,
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Searches memories, best first."""
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
+        found = plain(client.search(query, user_id=user_id, kinds=["memory"], top_k=limit))
+    if as_json:
+        print_json(found)
+        return
+    table = Table("score", "memory", "text")
+    for hit in found["results"]:
+        table.add_row(f"{hit['score']:.3f}", hit["id"], Text(hit["text"]))
+    _console.print(table)
+
+
+@app.command()
+def undo(
+    change_id: Annotated[str, typer.Argument(help="The id of the change, as `jiyi memories history` shows it.")],
+    user_id: UserOption = "me",
+    reason: Annotated[str, typer.Option(help="Why.")] = "",
+    as_json: Json = False,
+    home: Home = None,
+    url: Url = None,
+) -> None:
+    """Undoes a change: what it changed is as before. Decisions to delete or anonymise cannot be undone."""
+    with connect(home, url, patience_s=_PATIENCE_S) as client:
+        change = plain(client.changes.undo(change_id, user_id=user_id, reason=reason))
+    if as_json:
+        print_json(change)
+        return
+    _console.print(f"undone, by change {change['change_id']}", highlight=False)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from pydantic_core import to_jsonable_python
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 Home = Annotated[Path | None, typer.Option(help="Data folder; JIYI_HOME, else ~/.jiyi.")]
 Url = Annotated[str | None, typer.Option(help="Base URL; the service of the data folder where not given.")]
@@ -33,6 +33,12 @@ def progress_bar() -> Progress:
     """A bar on standard error, so that standard output holds results alone."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=_errors)
+
+
+def byte_bar(*, is_shown: bool = True) -> Progress:
+    """A bar on standard error that counts bytes; none where `is_shown` is false."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=_errors, disable=not is_shown)
 
 
 def print_error(message: str, advice: str = "") -> None:

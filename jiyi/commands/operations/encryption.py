@@ -30,26 +30,33 @@ def status(as_json: Json = False, home: Home = None) -> None:
 
 
 @app.command()
-def on(home: Home = None) -> None:
+def on(as_json: Json = False, home: Home = None) -> None:
     """Encrypts what is stored with the key in JIYI_ENCRYPTION_KEY; goes on where it was interrupted."""
-    _change(home, "on")
+    _change(home, "on", as_json=as_json)
 
 
 @app.command()
-def off(home: Home = None) -> None:
+def off(as_json: Json = False, home: Home = None) -> None:
     """Decrypts what is stored with the key in JIYI_ENCRYPTION_KEY, which is to be unset afterwards."""
-    _change(home, "off")
+    _change(home, "off", as_json=as_json)
 
 
 @app.command()
-def rotate(old_key_file: OldKeyFile, home: Home = None) -> None:
+def rotate(old_key_file: OldKeyFile, as_json: Json = False, home: Home = None) -> None:
     """Encrypts what is stored anew, with the key in JIYI_ENCRYPTION_KEY in place of the old one."""
-    _change(home, "rotate", old_key_file)
+    _change(home, "rotate", as_json=as_json, old_key_file=old_key_file)
 
 
-def _change(home: Path | None, action: service.EncryptionAction, old_key_file: Path | None = None) -> None:
+def _change(
+    home: Path | None, action: service.EncryptionAction, *, as_json: bool, old_key_file: Path | None = None
+) -> None:
+    done: list[str] = []
     try:
         for name in service.change_encryption(service.load_settings(home), action, old_key_file=old_key_file):
-            _console.print(f"{name}: done", highlight=False)
+            done.append(name)
+            if not as_json:
+                _console.print(f"{name}: done", highlight=False)
     except service.ServiceFailed as error:
         fail(str(error))
+    if as_json:
+        print_json({"action": action, "done": done})

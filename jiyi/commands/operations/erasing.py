@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..connection import connect
-from ..output import Home, Json, Url, plain, print_json
+from ..output import Home, Json, Url, plain, print_json, progress_bar
 
 if TYPE_CHECKING:
     from ...client.clients import Client
@@ -141,7 +141,7 @@ def replay(
     with connect(home, url, patience_s=_PATIENCE_S) as client:
         pages = [*chunked(marks, _TOMBSTONES_AT_ONCE)] or [[]]
         begun = [erasure for page in pages for erasure in plain(client.erasures.replay(page))["results"]]
-        done = [_until_done(client, erasure) for erasure in begun]
+        done = _until_done(client, begun)
     if as_json:
         print_json(done)
         return
@@ -165,18 +165,24 @@ def _erase(
     with connect(home, url, patience_s=_PATIENCE_S) as client:
         erasure = plain(client.erasures.erase(user_id=user_id, **scope))
         if wait:
-            erasure = _until_done(client, erasure)
+            [erasure] = _until_done(client, [erasure])
         _show(erasure, as_json=as_json)
 
 
-def _until_done(client: "Client", erasure: dict[str, Any]) -> dict[str, Any]:
-    with Console(stderr=True).status("erasing") as shown:
-        while erasure["state"] != "done":
-            time.sleep(_POLL_S)
-            erasure = plain(client.erasures.get(erasure["erasure_id"]))
-            if erasure["waits_for"]:
-                shown.update(f"erasing; waits for: {erasure['waits_for']}")
-    return erasure
+def _until_done(client: "Client", erasures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Waits for each; shows how many are done, and what is waited for."""
+    done = []
+    with progress_bar() as progress:
+        task = progress.add_task("erasing", total=len(erasures))
+        for erasure in erasures:
+            while erasure["state"] != "done":
+                time.sleep(_POLL_S)
+                erasure = plain(client.erasures.get(erasure["erasure_id"]))
+                waits = f"; waits for: {erasure['waits_for']}" if erasure["waits_for"] else ""
+                progress.update(task, description=f"erasing{waits}")
+            done.append(erasure)
+            progress.advance(task)
+    return done
 
 
 def _show(erasure: Mapping[str, Any], *, as_json: bool) -> None:

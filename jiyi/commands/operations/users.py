@@ -11,10 +11,12 @@ from rich.table import Table
 from ... import service
 from ..connection import connect
 from ..output import Home, Json, Url, fail, print_json
+from . import personas
 
 app = typer.Typer(
     no_args_is_help=True, help="Lists users, and shows what is kept of one; erase one with: jiyi erase user"
 )
+app.add_typer(personas.app, name="persona")
 _console = Console()
 _PATIENCE_S = 30.0
 _PAGE = 1000

@@ -1,6 +1,7 @@
 """`jiyi encryption` on a home with a record, and `jiyi up` with the wrong key."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_home_is_encrypted_given_another_key_and_decrypted(
     assert "record: encrypted with another key" in jiyi(home, "encryption", "status", key=KEY).output
     assert jiyi(home, "encryption", "off", key=OTHER_KEY).exit_code == 0
     assert parts_with(home, SECRET) == ["record.sqlite"]
+
+
+def test_which_stores_were_written_anew_is_printed_as_json(home: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.write_text(f"{KEY}\n")
+    for words, key in ((["on"], KEY), (["rotate", str(old)], OTHER_KEY), (["off"], OTHER_KEY)):
+        printed = jiyi(home, "encryption", *words, "--json", key=key)
+        assert json.loads(printed.stdout) == {
+            "action": words[0],
+            "done": ["record", "journal", "vector index", "sessions"],
+        }
 
 
 def test_without_a_key_or_with_the_wrong_one_the_command_says_what_to_set(home: Path) -> None:

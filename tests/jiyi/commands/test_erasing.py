@@ -70,6 +70,14 @@ def test_a_part_is_erased(asked: list[tuple[str, Any]], words: list[str], scope:
     assert asked == [("erase", ({"user_id": "ada", **scope},))]
 
 
+def test_what_is_waited_for_is_shown_on_standard_error_alone(asked: list[tuple[str, Any]]) -> None:
+    command = ["erase", "user", "ada", "--yes", "--json", "--url", "http://127.0.0.1:1"]
+    ended = CliRunner().invoke(cli.app, command, env={"COLUMNS": "120"})
+    assert json.loads(ended.stdout)["state"] == "done"
+    assert "erasing" in ended.stderr
+    assert "1/1" in ended.stderr
+
+
 def test_a_period_has_a_begin_or_an_end(asked: list[tuple[str, Any]]) -> None:
     assert "--since" in _run("period", "ada", "--yes")
     assert asked == []

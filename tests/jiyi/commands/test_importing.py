@@ -1,12 +1,14 @@
 """`jiyi import --from`: exports of other services, once and again, and the way out and back."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from rich.console import Console
+from rich.progress import DownloadColumn, Task, TaskID
 from typer.testing import CliRunner
 
 from jiyi import cli
@@ -65,6 +67,26 @@ def test_an_export_is_imported_once_and_found_and_the_way_out_and_back_changes_n
         assert run(str(kept), "--url", url)[0] == 0
         after = http.get("/export", params=owner).content
         assert after.partition(b"\n")[2] == before.partition(b"\n")[2]
+
+
+def test_bytes_are_counted_on_standard_error_and_the_export_is_alone_on_standard_output(
+    url: str, tmp_path: Path
+) -> None:
+    with httpx.Client(base_url=url, timeout=_PATIENCE_S) as http:
+        http.post("/memories", json={"user_id": "ada", "text": "The spare key is in the blue drawer."})
+        whole = http.get("/export", params={"user_id": "ada"}).text
+    exported = CliRunner().invoke(cli.app, ["export", "ada", "--url", url])
+    size = len(exported.stdout_bytes)
+    assert exported.stdout.splitlines()[1:] == whole.splitlines()[1:]  # the header has the time
+    assert "export of ada" in exported.stderr
+    file = tmp_path / "ada.jsonl"
+    file.write_bytes(exported.stdout_bytes)
+    imported = CliRunner().invoke(cli.app, ["import", str(file), "--user", "bob", "--json", "--url", url])
+    assert json.loads(imported.stdout)["imported"]
+    counted = DownloadColumn().render(Task(TaskID(0), "", size, size, _get_time=time.monotonic)).plain
+    assert "import for bob" in imported.stderr
+    assert counted in exported.stderr
+    assert counted in imported.stderr
 
 
 def test_what_cannot_be_imported_is_said_before_anything_is_sent(tmp_path: Path) -> None:
