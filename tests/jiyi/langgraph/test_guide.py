@@ -1,4 +1,4 @@
-"""The agent of docs/how-to/langgraph.md runs as it is written, and remembers although its process is killed."""
+"""The programs of docs/how-to/langgraph.md run as they are written; the agent remembers although it is killed."""
 
 import re
 import signal
@@ -43,14 +43,25 @@ def killed_afterwards(file: Path, thread: str) -> Iterator[Agent]:
     assert agent.process.returncode == -signal.SIGKILL
 
 
+def programs(url: str) -> list[str]:
+    """The programs of the page, with the address of a service."""
+    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return [program.replace("http://127.0.0.1:8000", url) for program in found]
+
+
+def test_the_sdk_of_langgraph_keeps_and_finds_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    with on_loopback() as url:
+        _, sdk = programs(url)
+        exec(sdk, {})
+    printed = capsys.readouterr().out.splitlines()[-1]  # the service writes its log before
+    assert f"It prints `{printed}`." in PAGE.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_the_agent_of_the_guide_remembers_when_it_is_killed_between_two_turns(tmp_path: Path) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    [code, sdk] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert "get_client" in sdk
     with on_loopback() as url:
         file = tmp_path / "agent.py"
-        file.write_text(code.replace("http://127.0.0.1:8000", url), encoding="utf-8")
+        file.write_text(programs(url)[0], encoding="utf-8")
         with killed_afterwards(file, "1") as agent:
             first = agent.say(TOLD)
         with killed_afterwards(file, "1") as agent:
@@ -61,4 +72,4 @@ def test_the_agent_of_the_guide_remembers_when_it_is_killed_between_two_turns(tm
     assert second == f"said: {[TOLD, ASKED]} found: {[TOLD]}"
     assert third.startswith("said: ['Tea?'] found: ")
     assert TOLD in third
-    assert {first, second} <= set(page.splitlines())
+    assert {first, second} <= set(PAGE.read_text(encoding="utf-8").splitlines())
