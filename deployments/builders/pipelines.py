@@ -11,7 +11,7 @@ from memory.indexing.maintenance import BackgroundMaintenance
 from memory.indexing.reembedding import Reembedding
 from memory.jobs.desk import RunDesk, RunKind
 from memory.jobs.queue import RunQueue
-from memory.knowledge import ingestion as knowledge
+from memory.knowledge import sources as knowledge
 from memory.knowledge.graph import versions as graphs
 from memory.knowledge.ingestion import Ingestion
 from memory.maintenance import fact_jobs

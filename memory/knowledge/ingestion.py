@@ -7,10 +7,9 @@ from datetime import datetime
 from time import perf_counter
 
 import structlog
-from pydantic import JsonValue
 from typing_extensions import override
 
-from ..jobs.runs import Heartbeat, RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive, new_run
+from ..jobs.runs import Heartbeat, RunCancelled, RunTaken, RunWork, begun, cancelled, ended, failed, kept_alive
 from ..jobs.tasks import cancel
 from ..ports.jobs import PipelineRun, RunQuery, RunState
 from ..ports.stores.corpora import IngestionService
@@ -21,9 +20,8 @@ from ..values.documents.corpora import SourceState, SourceVersion
 from ..values.errors import BadRequest, Conflict, EmbeddingFailed, JiyiError, Overloaded, StoreUnavailable, Unavailable
 from .building import Built, SourceBuilder, SourceGone
 from .deleting import DELETED
-from .sources import queued_again
+from .sources import PIPELINE, queued_again, run_of
 
-PIPELINE = "knowledge_ingestion"
 _CRASHED = "an unexpected error; the stack of the run says which"
 _MOST_WAITING = 1_000
 _log = structlog.get_logger(__name__)
@@ -170,16 +168,8 @@ class Ingestion(IngestionService):
         known = await self._record.runs.get(version.run_id)
         if known is not None:
             return known
-        given: dict[str, JsonValue] = {
-            "corpus_id": version.corpus_id,
-            "source_id": version.source_id,
-            "source_uri": version.source_uri,
-            "version": version.version,
-            "config_version": version.config_version,
-        }
-        run = new_run(PIPELINE, given, at=version.queued_at, app=version.app, queued=True, retry_of=retry_of)
-        run = run.model_copy(update={"run_id": version.run_id})
-        await self._record.runs.save(run)
+        run = run_of(version, retry_of=retry_of)
+        await self._record.runs.add(run)
         return run
 
     async def _settle(self, run: PipelineRun) -> None:

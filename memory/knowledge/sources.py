@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 
+from pydantic import JsonValue
+
+from ..jobs.runs import new_run
+from ..ports.jobs import PipelineRun
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.access.identity import app_owner
 from ..values.base import Scalar, utc_now
@@ -17,6 +21,7 @@ from .deleting import delete_source
 from .metadata import check_metadata
 
 PLAIN_TEXT = "text/plain"
+PIPELINE = "knowledge_ingestion"
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Sources:
         self._now = now
 
     async def submit(self, corpus_id: str, documents: Sequence[NewDocument], *, app: str) -> list[Submitted]:
-        """Keeps documents for ingestion, in one transaction; they are safe when it returns.
+        """Keeps documents for ingestion, in one transaction; they are safe and their runs are known when it returns.
 
         A document that is as its source's current version is skipped, one that waits already is not queued again, and
         one that failed is tried again. The chunking of the corpus is a part of what is compared.
@@ -74,6 +79,9 @@ class Sources:
                 check_metadata(document.metadata, corpus.config.metadata_schema)
             submitted = [await self._submit_one(unit, corpus, document) for document in documents]
             await unit.commit()
+        for each in submitted:
+            if each.version.state is SourceState.PENDING:
+                await self._record.runs.add(run_of(each.version))
         return submitted
 
     async def page(self, corpus_id: str, *, app: str, after: str | None = None, limit: int) -> list[Source]:
@@ -132,6 +140,7 @@ class Sources:
             queued = queued_again(former, at=self._now())
             await unit.sources.update_version(queued)
             await unit.commit()
+        await self._record.runs.add(run_of(queued))
         return queued
 
     async def _submit_one(self, unit: UnitOfWork, corpus: Corpus, document: NewDocument) -> Submitted:
@@ -185,6 +194,19 @@ class Sources:
             await unit.sources.save(source)
         await unit.sources.add_version(new, document.content)
         return Submitted(new)
+
+
+def run_of(version: SourceVersion, *, retry_of: str | None = None) -> PipelineRun:
+    """The run of a version that waits for ingestion; `retry_of` is the run that this one repeats."""
+    given: dict[str, JsonValue] = {
+        "corpus_id": version.corpus_id,
+        "source_id": version.source_id,
+        "source_uri": version.source_uri,
+        "version": version.version,
+        "config_version": version.config_version,
+    }
+    run = new_run(PIPELINE, given, at=version.queued_at, app=version.app, queued=True, retry_of=retry_of)
+    return run.model_copy(update={"run_id": version.run_id})
 
 
 def queued_again(version: SourceVersion, *, at: datetime) -> SourceVersion:

@@ -161,6 +161,10 @@ class RunLog(ABC):
         """Inserts or replaces by `run_id`, but for `cancel_requested` and `alive_until`."""
 
     @abstractmethod
+    async def add(self, run: PipelineRun) -> None:
+        """Inserts a run, unless there is one of this id."""
+
+    @abstractmethod
     async def get(self, run_id: str) -> PipelineRun | None:
         """The run of this id."""
 

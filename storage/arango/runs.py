@@ -25,6 +25,10 @@ class ArangoRuns(RunLog):
         await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=run_document(run))
 
     @override
+    async def add(self, run: PipelineRun) -> None:
+        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE_IF_NEW, run=run_document(run))
+
+    @override
     async def get(self, run_id: str) -> PipelineRun | None:
         found = await query_alone(self._server, aql.ALL_RUNS_OF_THIS_ID, key=key_of("", run_id))
         return next((with_lease(*row) for row in found), None)

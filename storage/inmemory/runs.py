@@ -22,6 +22,10 @@ class InMemoryRuns(RunLog):
         self._runs[run.run_id] = run.with_masked_error()
 
     @override
+    async def add(self, run: PipelineRun) -> None:
+        self._runs.setdefault(run.run_id, run.with_masked_error())
+
+    @override
     async def get(self, run_id: str) -> PipelineRun | None:
         run = self._runs.get(run_id)
         return None if run is None else self._shown(run)

@@ -12,6 +12,9 @@ from ..shared.stored_values import run_columns, stored_run, timestamp_us, with_l
 from .engine.connections import ConnectionPool, run_alone
 
 _COLUMNS = ("run_id", "pipeline", "app", "state", "started_us", "duration_us", "body")
+_ADD = f"""
+    INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" for _ in _COLUMNS)}) ON CONFLICT (run_id) DO NOTHING
+"""  # noqa: S608
 _SAVE = f"""
     INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" for _ in _COLUMNS)})
     ON CONFLICT (run_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])}
@@ -43,6 +46,10 @@ class SqliteRuns(RunLog):
     @override
     async def save(self, run: PipelineRun) -> None:
         await run_alone(self._writer, lambda connection: save_run(connection, run), commit=True)
+
+    @override
+    async def add(self, run: PipelineRun) -> None:
+        await run_alone(self._writer, lambda connection: connection.execute(_ADD, _values(run)), commit=True)
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:
@@ -106,9 +113,13 @@ class SqliteRuns(RunLog):
 
 def save_run(connection: sqlite3.Connection, run: PipelineRun) -> None:
     """Inserts or replaces a run."""
+    connection.execute(_SAVE, _values(run))
+
+
+def _values(run: PipelineRun) -> list[object]:
     columns = run_columns(run) | {"run_id": run.run_id, "pipeline": run.pipeline, "app": run.app}
     columns["body"] = stored_run(run)
-    connection.execute(_SAVE, [columns[name] for name in _COLUMNS])
+    return [columns[name] for name in _COLUMNS]
 
 
 def _filters(query: RunQuery, app: str | None) -> tuple[list[str], list[object]]:

@@ -13,10 +13,10 @@ from memory.jobs.desk import RunDesk, RunKind
 from memory.jobs.runs import Heartbeat
 from memory.knowledge.building import SourceBuilder
 from memory.knowledge.corpora import Corpora
-from memory.knowledge.ingestion import PIPELINE, Ingestion
+from memory.knowledge.ingestion import Ingestion
 from memory.knowledge.search import KnowledgeSearch
 from memory.knowledge.similarity import EncodedSimilarity
-from memory.knowledge.sources import NewDocument, Sources
+from memory.knowledge.sources import PIPELINE, NewDocument, Sources
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.jobs import PipelineRun
 from memory.ports.models.language import Encoder, FloatMatrix, Priority, Reranker, TextKind

@@ -192,6 +192,15 @@ async def test_a_deleted_source_is_not_found_and_can_come_again() -> None:
     assert (again.version, again.state) == (1, SourceState.READY)
 
 
+async def test_the_run_of_a_document_is_known_when_it_is_safe() -> None:
+    library = Library()
+    corpus = await library.create()
+    [submitted] = await library.sources.submit(corpus.corpus_id, [NewDocument(b"text")], app=APP)
+    run = await library.record.runs.get(submitted.version.run_id)
+    assert run is not None
+    assert (run.state, run.app, run.input["source_uri"]) == (RunState.QUEUED, APP, submitted.version.source_uri)
+
+
 async def test_a_source_that_is_deleted_while_it_waits_is_not_ingested() -> None:
     library = Library()
     corpus = await library.create()
