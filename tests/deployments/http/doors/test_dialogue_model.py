@@ -118,14 +118,15 @@ class TestTasks:
     async def test_a_conversation_without_an_id_begins_without_the_tasks_of_one_that_began_so_too(
         self, door: httpx.AsyncClient, model: FakeChatModel
     ) -> None:
-        begun = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "你好！"}]
-        for messages, is_told in (
-            ([*begun, {"role": "user", "content": BOOK}], True),
-            ([*begun, {"role": "user", "content": "今天天氣很好"}], True),
-            (begun[:1], False),
-        ):
-            await ask(door, "", messages=messages)
-            assert (BOOK in model.requests[-1].messages[0].content) is is_told
+        async def task_told(messages: list[dict[str, str]], said: str) -> bool:
+            messages.append({"role": "user", "content": said})
+            reply = await ask(door, "", messages=messages)
+            messages.append({"role": "assistant", "content": reply["choices"][0]["message"]["content"]})
+            return BOOK in model.requests[-1].messages[0].content
+
+        chat: list[dict[str, str]] = []
+        assert [await task_told(chat, said) for said in ("你好", BOOK, "今天天氣很好")] == [False, True, True]
+        assert not await task_told([], "你好")
 
     async def test_it_is_erased_with_its_session(self, door: httpx.AsyncClient, model: FakeChatModel) -> None:
         one = {"metadata": {"session_id": "one"}}
