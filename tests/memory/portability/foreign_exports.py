@@ -13,7 +13,7 @@ MEM0: dict[str, Any] = {
             "user_id": "ada",
             "run_id": "r1",
             "agent_id": "bot",
-            "expiration_date": "2025-03-01",
+            "expiration_date": "2099-03-01",
             "metadata": {"room": "kitchen", "tags": ["a", "b"]},
             "categories": ["food"],
             "created_at": "2025-01-15T10:30:00-08:00",

@@ -28,7 +28,7 @@ def test_memories_of_mem0_are_notes_with_their_run_labels_and_metadata() -> None
     assert told(export) == [("r1", "user", "User likes oolong tea"), ("mem0", "user", "使用者住在波士頓")]
     assert export.entries[0].metadata == {
         "agent_id": "bot",
-        "expires_on": "2025-03-01",
+        "expires_on": "2099-03-01",
         "room": "kitchen",
         "tags": '["a", "b"]',
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,10 @@ types.
 """
 
 
+_TIME = re.compile(r"-\d{4}-\d\d-\d\dT.*$")
+"""How the name of a folder of results ends; its milliseconds may begin with anything."""
+
+
 async def _run(command: list[str], environment: dict[str, str]) -> str:
     process = await asyncio.create_subprocess_exec(
         *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -78,7 +83,7 @@ def _passed(folder: Path) -> dict[str, int]:
     for file in folder.rglob("checks.json"):
         statuses = [check["status"] for check in json.loads(file.read_text())]
         if set(statuses) <= {"SUCCESS", "INFO"}:
-            scenario = file.parent.name.removeprefix("server-").rpartition("-20")[0]
+            scenario = _TIME.sub("", file.parent.name.removeprefix("server-"))
             passed[scenario] = statuses.count("SUCCESS")
     return passed
 
