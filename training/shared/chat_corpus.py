@@ -15,7 +15,7 @@ REPORTED = {
     "messages": ("m3", "n3", "n6", "f", "h9"),
     "intents": ("q2",),
     "answers": ("q3", "r3"),
-    "scenarios": ("s3", "t3", "y"),
+    "scenarios": ("s3", "t3", "y", "z"),
 }
 TUNED = {
     "references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"),
