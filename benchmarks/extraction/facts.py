@@ -107,7 +107,7 @@ def read_corpus(folders: Sequence[Path], part: str) -> list[Example]:
     """The messages of a part of chat corpora."""
     parts = list(Part) if part == ALL else [Part(part)]
     return [
-        Example(message.language, message.turns, message.text, message.facts or ())
+        Example(message.language, message.turns, message.text, message.facts)
         for chosen in parts
         for message in read_messages(folders, chosen)
     ]

@@ -143,7 +143,7 @@ def _facts(least: float, messages: Sequence[TunedMessage]) -> float:
 def _names(subtype: EntitySubtype, least: float, messages: Sequence[TunedMessage]) -> float:
     pairs = [
         (
-            {(name.start, name.end) for name in row.message.names or () if name.label == subtype.value},
+            {(name.start, name.end) for name in row.message.names if name.label == subtype.value},
             {
                 (name.start, name.end)
                 for found in row.found

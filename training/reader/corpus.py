@@ -69,16 +69,17 @@ class MarkedFact:
 class MarkedMessage:
     """A message after its history, with what it names, what it is for, and the facts that it states.
 
-    `names` and `facts` are None where they are not marked.
+    Where `is_whole` is false the intents alone are marked, and `names` and `facts` are not known.
     """
 
     id: str
     language: str
     turns: tuple[str, ...]
     text: str
-    names: tuple[NamedSpan, ...] | None
+    names: tuple[NamedSpan, ...]
     intents: tuple[Intent, ...]
-    facts: tuple[MarkedFact, ...] | None
+    facts: tuple[MarkedFact, ...]
+    is_whole: bool = True
 
 
 def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:
@@ -94,7 +95,7 @@ def read_messages(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
 def read_intents(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
     """The messages of a part of which the intents alone are marked, from the `intents` folders of corpora."""
     messages = [message for path in files_of(folders, "intents", part) for message in _messages(path)]
-    return [replace(message, names=None, facts=None) for message in messages]
+    return [replace(message, is_whole=False) for message in messages]
 
 
 def _queries(path: Path) -> Iterator[MarkedQuery]:

@@ -131,13 +131,14 @@ def message_example(
 ) -> ReaderExample:
     """A message of the corpus with its intents, and its names and facts where they are marked."""
     features = _read(message.text, message.turns, reader)
-    names, facts = message.names, message.facts
-    row = None if names is None else MarkedText(message.text, names)
+    if not message.is_whole:
+        return ReaderExample(features, intents=message.intents)
+    row = MarkedText(message.text, message.names)
     return ReaderExample(
         features,
-        names=None if row is None else label_names(row, features, evidence, shape.names, is_told=False),
+        names=label_names(row, features, evidence, shape.names, is_told=False),
         intents=message.intents,
-        facts=None if facts is None else label_facts(facts, features, shape.facts.span),
+        facts=label_facts(message.facts, features, shape.facts.span),
     )
 
 

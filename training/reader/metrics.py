@@ -61,7 +61,7 @@ def share(counts: Counts, kind: str) -> float:
 def score_messages(messages: Sequence[MarkedMessage], readings: Sequence[Reading]) -> dict[str, float]:
     """F1 of names, intents and facts, in percent."""
     names = SpanScores.of(
-        [{(name.start, name.end, name.label) for name in message.names or ()} for message in messages],
+        [{(name.start, name.end, name.label) for name in message.names} for message in messages],
         [
             {(name.start, name.end, name.subtype.value) for name in reading.names if name.subtype}
             for reading in readings
@@ -99,7 +99,7 @@ def score_messages(messages: Sequence[MarkedMessage], readings: Sequence[Reading
 
 def fact_keys(message: MarkedMessage) -> set[tuple[object, ...]]:
     """What must be equal: subject, predicate and object, over units."""
-    return {(units_of(fact.subject), fact.predicate, units_of(fact.object)) for fact in message.facts or ()}
+    return {(units_of(fact.subject), fact.predicate, units_of(fact.object)) for fact in message.facts}
 
 
 def read_keys(facts: Sequence[StatedFact]) -> set[tuple[object, ...]]:

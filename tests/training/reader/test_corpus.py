@@ -192,7 +192,7 @@ def test_our_messages_have_intents_and_known_labels(our_messages: list[MarkedMes
     subtypes = {subtype.value for subtype in EntitySubtype}
     for message in our_messages:
         assert message.intents, message.id
-        assert {name.label for name in message.names or ()} <= subtypes, message.id
+        assert {name.label for name in message.names} <= subtypes, message.id
         assert not set("[]|") & set(message.text), message.id
 
 
@@ -200,7 +200,7 @@ def test_facts_of_our_messages_are_in_the_words_of_the_conversation(our_messages
     absent = [
         (message.id, words)
         for message in our_messages
-        for fact in message.facts or ()
+        for fact in message.facts
         for words in (fact.subject, fact.object, fact.time)
         if words != "user" and not stands_in(words, (*message.turns, message.text))
     ]
@@ -213,5 +213,5 @@ def test_messages_of_which_the_intents_alone_are_marked(tmp_path: Path) -> None:
     (tmp_path / "intents" / "en-q1.txt").write_text(block, encoding="utf-8")
     [scrapped, thanked] = read_intents([tmp_path], Part.TRAIN)
     assert (scrapped.text, scrapped.turns) == ("scrap that", ("my code is 4711",))
-    assert (scrapped.intents, scrapped.names, scrapped.facts) == ((Intent.FORGET,), None, None)
+    assert (scrapped.intents, scrapped.is_whole) == ((Intent.FORGET,), False)
     assert thanked.intents == (Intent.THANKS, Intent.CHITCHAT)
