@@ -169,7 +169,7 @@ class Ingestion(IngestionService):
         if known is not None:
             return known
         run = run_of(version, retry_of=retry_of)
-        await self._record.runs.add(run)
+        await self._record.runs.add([run])
         return run
 
     async def _settle(self, run: PipelineRun) -> None:

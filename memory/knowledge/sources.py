@@ -79,9 +79,9 @@ class Sources:
                 check_metadata(document.metadata, corpus.config.metadata_schema)
             submitted = [await self._submit_one(unit, corpus, document) for document in documents]
             await unit.commit()
-        for each in submitted:
-            if each.version.state is SourceState.PENDING:
-                await self._record.runs.add(run_of(each.version))
+        waiting = [each.version for each in submitted if each.version.state is SourceState.PENDING]
+        if waiting:
+            await self._record.runs.add([run_of(version) for version in waiting])
         return submitted
 
     async def page(self, corpus_id: str, *, app: str, after: str | None = None, limit: int) -> list[Source]:
@@ -140,7 +140,7 @@ class Sources:
             queued = queued_again(former, at=self._now())
             await unit.sources.update_version(queued)
             await unit.commit()
-        await self._record.runs.add(run_of(queued))
+        await self._record.runs.add([run_of(queued)])
         return queued
 
     async def _submit_one(self, unit: UnitOfWork, corpus: Corpus, document: NewDocument) -> Submitted:

@@ -161,8 +161,8 @@ class RunLog(ABC):
         """Inserts or replaces by `run_id`, but for `cancel_requested` and `alive_until`."""
 
     @abstractmethod
-    async def add(self, run: PipelineRun) -> None:
-        """Inserts a run, unless there is one of this id."""
+    async def add(self, runs: Sequence[PipelineRun]) -> None:
+        """Inserts those runs of whose ids there are none, at once."""
 
     @abstractmethod
     async def get(self, run_id: str) -> PipelineRun | None:

@@ -25,8 +25,8 @@ class ArangoRuns(RunLog):
         await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE, run=run_document(run))
 
     @override
-    async def add(self, run: PipelineRun) -> None:
-        await query_alone(self._server, aql.ALL_RUNS_WITH_THIS_ONE_IF_NEW, run=run_document(run))
+    async def add(self, runs: Sequence[PipelineRun]) -> None:
+        await query_alone(self._server, aql.ALL_RUNS_WITH_NEW_ONES, runs=[run_document(run) for run in runs])
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:

@@ -22,8 +22,9 @@ class InMemoryRuns(RunLog):
         self._runs[run.run_id] = run.with_masked_error()
 
     @override
-    async def add(self, run: PipelineRun) -> None:
-        self._runs.setdefault(run.run_id, run.with_masked_error())
+    async def add(self, runs: Sequence[PipelineRun]) -> None:
+        for run in runs:
+            self._runs.setdefault(run.run_id, run.with_masked_error())
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:

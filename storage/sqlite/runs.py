@@ -12,13 +12,11 @@ from ..shared.stored_values import run_columns, stored_run, timestamp_us, with_l
 from .engine.connections import ConnectionPool, run_alone
 
 _COLUMNS = ("run_id", "pipeline", "app", "state", "started_us", "duration_us", "body")
-_ADD = f"""
-    INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" for _ in _COLUMNS)}) ON CONFLICT (run_id) DO NOTHING
+_INSERT = f"""
+    INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" for _ in _COLUMNS)}) ON CONFLICT (run_id)
 """  # noqa: S608
-_SAVE = f"""
-    INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" for _ in _COLUMNS)})
-    ON CONFLICT (run_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])}
-"""  # noqa: S608
+_ADD = f"{_INSERT} DO NOTHING"
+_SAVE = f"{_INSERT} DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 _SELECT = "SELECT body, cancel, lease_us FROM runs"
 _FIND = f"{_SELECT} WHERE {{}} ORDER BY started_us DESC, run_id DESC LIMIT ?"
 _TOTALS = """
@@ -48,8 +46,8 @@ class SqliteRuns(RunLog):
         await run_alone(self._writer, lambda connection: save_run(connection, run), commit=True)
 
     @override
-    async def add(self, run: PipelineRun) -> None:
-        await run_alone(self._writer, lambda connection: connection.execute(_ADD, _values(run)), commit=True)
+    async def add(self, runs: Sequence[PipelineRun]) -> None:
+        await run_alone(self._writer, lambda connection: connection.executemany(_ADD, map(_values, runs)), commit=True)
 
     @override
     async def get(self, run_id: str) -> PipelineRun | None:

@@ -16,8 +16,8 @@ FOR r IN runs FILTER r._key == @key RETURN [r.body, r.cancel, r.lease_us]
 ALL_RUNS_WITH_THIS_ONE = """
 INSERT @run INTO runs OPTIONS {overwriteMode: "update"}
 """
-ALL_RUNS_WITH_THIS_ONE_IF_NEW = """
-INSERT @run INTO runs OPTIONS {overwriteMode: "ignore"}
+ALL_RUNS_WITH_NEW_ONES = """
+FOR r IN @runs INSERT r INTO runs OPTIONS {overwriteMode: "ignore"}
 """
 RUNS_OF_A_UNIT_OF_WORK = """
 FOR r IN @runs FILTER r.user_id == @user INSERT UNSET(r, "user_id") INTO runs OPTIONS {overwriteMode: "update"}

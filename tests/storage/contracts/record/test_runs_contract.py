@@ -42,11 +42,11 @@ async def test_runs_come_back_latest_first_and_are_replaced_by_id(record: System
 
 async def test_a_run_is_added_once(record: SystemOfRecord) -> None:
     queued = run("r", 0, state=RunState.QUEUED, queued_at=at(0))
-    await record.runs.add(queued)
+    await record.runs.add([queued])
     assert await record.runs.get("r") == queued
     begun = queued.model_copy(update={"state": RunState.RUNNING, "started_at": at(1)})
     await record.runs.save(begun)
-    await record.runs.add(queued)
+    await record.runs.add([queued])
     assert await record.runs.get("r") == begun
 
 
