@@ -6,8 +6,6 @@ yet) or `nowhere`. What became of the turn is printed as JSON.
 
 import asyncio
 import json
-import os
-import signal
 import sys
 from typing import Any
 
@@ -15,17 +13,12 @@ from jiyi import AsyncClient
 from jiyi.langgraph import DialogueGraph, JiyiSaver, MemorySystem
 from memory.chat.messages import Acknowledged
 from memory.dialogue.memory_system import ConversationTurn
-from memory.ports.models.chat_models import ChatRequest
 from testing.fakes.chat_model import FakeChatModel
 from tests.deployments.conftest import MOVED
+from tests.memory.dialogue.dying import answer_unless_killed, die
 
 USER, SESSION, TURN = "ann", "s", "t"
 SAID, REPLY = "Hello there", MOVED
-
-
-def die() -> None:
-    """Ends this process as `kill -9` does."""
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class DyingMemory(MemorySystem):
@@ -37,19 +30,12 @@ class DyingMemory(MemorySystem):
         raise AssertionError("alive")
 
 
-def answer(where: str, request: ChatRequest) -> str:
-    """The model's answer, if it lives to give it."""
-    if where == "call_llm":
-        die()
-    return REPLY
-
-
 async def run(url: str, where: str) -> dict[str, Any]:
     """The turn, or the rest of it."""
     async with AsyncClient(url) as client:
         with JiyiSaver(url, user_id=USER) as saver:
             memory = (DyingMemory if where == "store_memory" else MemorySystem)(client)
-            model = FakeChatModel(otherwise=lambda request: answer(where, request))
+            model = FakeChatModel(otherwise=lambda _: answer_unless_killed(where, REPLY))
             graph = DialogueGraph(memory, model=model, checkpointer=saver)
             result = await graph.generate_response(SAID, user_id=USER, session_id=SESSION, turn_id=TURN)
     return {

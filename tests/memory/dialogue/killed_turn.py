@@ -6,8 +6,6 @@ or `nowhere`. The reply is printed as JSON.
 
 import asyncio
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from memory.dialogue.memory_system import ConversationTurn, MemorySystem
 from memory.dialogue.personas import PersonaMemory
 from memory.extraction.extractor import ReadingExtractor
 from memory.governance.accesses import AccessTally
-from memory.ports.models.chat_models import ChatRequest
 from memory.ports.services import LearningService, LearnReport, Retriever
 from memory.values.governance.forgetting import ForgetReport, ForgetRequest
 from memory.values.hits import SearchRequest, SearchResult
@@ -31,14 +28,10 @@ from storage.inmemory.sessions import InMemorySessions
 from storage.sqlite.record import SqliteRecord
 from testing.fakes.chat_model import FakeChatModel
 from testing.fakes.reader import FakeReader, stated
+from tests.memory.dialogue.dying import answer_unless_killed, die
 
 SAID = "你住在台南。"
 REPLY = "是啊，我很喜歡這裡。"
-
-
-def die() -> None:
-    """Ends this process as `kill -9` does."""
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class NoLearning(LearningService):
@@ -68,13 +61,6 @@ class DyingMemory(MemorySystem):
         raise AssertionError("alive")
 
 
-def answer(where: str, request: ChatRequest) -> str:
-    """The model's answer, if it lives to give it."""
-    if where == "call_llm":
-        die()
-    return REPLY
-
-
 async def run(file: Path, where: str) -> dict[str, Any]:
     """The turn, or the rest of it."""
     record = SqliteRecord.open(file)
@@ -88,7 +74,7 @@ async def run(file: Path, where: str) -> dict[str, Any]:
         personas=PersonaMemory(record=record),
         uses=AccessTally(record),
     )
-    model = FakeChatModel(otherwise=lambda request: answer(where, request))
+    model = FakeChatModel(otherwise=lambda _: answer_unless_killed(where, REPLY))
     graph = DialogueGraph(memory, model=model, checkpointer=RecordSaver(record))
     result = await graph.generate_response(SAID, user_id="ann", session_id="s", turn_id="t")
     async with record.reading(user_id="ann") as unit:
