@@ -6,7 +6,7 @@ import openai
 import pytest
 from openai.types.conversations import Conversation, ConversationItemList
 from openai.types.responses import Response
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from openresponses_types import ResponseResource
 
 from testing.language_model_server import LanguageModelServer
 
@@ -14,46 +14,12 @@ from .conftest import Door
 
 TOLD = "我們公司買了 AI-Box，放在三樓機房。"
 TOOL: Any = {"type": "function", "name": "look_up", "parameters": {"type": "object", "properties": {}}, "strict": False}
-OPEN_RESPONSES = {
-    *("id", "object", "created_at", "completed_at", "status", "incomplete_details", "model", "previous_response_id"),
-    *("instructions", "output", "error", "tools", "tool_choice", "truncation", "parallel_tool_calls", "text", "top_p"),
-    *("presence_penalty", "frequency_penalty", "top_logprobs", "temperature", "reasoning", "user", "usage"),
-    *("max_output_tokens", "max_tool_calls", "store", "background", "service_tier", "metadata", "safety_identifier"),
-    "prompt_cache_key",
-}
-"""The fields that a response of Open Responses has to have, null or not."""
-
-
-class OutputText(BaseModel):
-    """A text as Open Responses has it."""
-
-    model_config = ConfigDict(strict=True)
-
-    type: str
-    text: str
-    annotations: list[Any]
-    logprobs: list[Any]
-
-
-class OutputMessage(BaseModel):
-    """A message as Open Responses has it."""
-
-    model_config = ConfigDict(strict=True)
-
-    type: str
-    id: str
-    status: str
-    role: str
-    content: list[OutputText]
 
 
 def check_shape(response: dict[str, Any]) -> None:
     """Holds a response to what OpenAI and Open Responses publish."""
-    assert response.keys() >= OPEN_RESPONSES
-    assert isinstance(response["created_at"], int)
     Response.model_validate(response)
-    messages = [item for item in response["output"] if item["type"] == "message"]
-    TypeAdapter(list[OutputMessage]).validate_python(messages)
+    ResponseResource.model_validate(response)
 
 
 def test_a_response_continues_the_one_before(door_with_model: Door, model: LanguageModelServer, person: str) -> None:
