@@ -16,12 +16,11 @@ from ..ports.models.language import Extractor, Resolver
 from ..ports.services import Retriever, UseCounter
 from ..ports.stores.record import SystemOfRecord
 from ..ports.stores.sessions import SessionStore
-from ..values.base import Scalar, Value, utc_now
+from ..values.base import Scalar, utc_now
 from ..values.entities import Entity, EntityType
 from ..values.errors import InvalidField, StoreUnavailable, Unavailable
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.governance.changes import ItemKind
-from ..values.governance.forgetting import ForgetReport
 from ..values.hits import CosineBounds, Hit, HitKind, SearchRequest
 from ..values.understanding.dialogue import Turn
 from ..values.understanding.extractions import Extraction
@@ -29,7 +28,7 @@ from ..values.understanding.mentions import EntitySubtype
 from ..values.understanding.readings import Intent
 from ..values.understanding.resolutions import CoreferenceResult, ResolutionRequest
 from .additions import MemoryAdditions
-from .messages import Acknowledged, ChatMessage, Reply, Understood
+from .messages import Acknowledged, ChatContext, ChatMessage, Reply, Understood
 from .prompt_context import context_lines, document_lines, is_related, memory_lines, prompt_memories
 from .reader import MessageReader, log_degraded
 
@@ -38,25 +37,6 @@ MAX_ENTITIES = 100
 DEFAULT_REFERENTS = 5
 """Default limit of `search_by_coreference` (000 §6.4)."""
 _IN_PROMPT = 5
-
-
-class ChatContext(Value):
-    """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
-
-    `memories` are those that help to answer what is asked, best first; none where nothing is asked. `knowledge` are
-    such parts of documents, where corpora were searched. For a request to
-    forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
-    """
-
-    resolution: CoreferenceResult
-    extraction: Extraction
-    resolved_query: str
-    entities: tuple[Entity, ...]
-    memories: tuple[Hit, ...] = ()
-    knowledge: tuple[Hit, ...] = ()
-    context: str
-    degraded: tuple[str, ...] = ()
-    forgotten: ForgetReport | None = None
 
 
 class EntityMemoryService:

@@ -5,8 +5,9 @@ from datetime import datetime
 from ..answering.answers import Answer, AnswerRequest
 from ..ports.services import LearnReport
 from ..values.base import Scalar, SessionId, Timestamp, UserId, Value
+from ..values.entities import Entity
 from ..values.governance.forgetting import ForgetReport
-from ..values.hits import SearchResult
+from ..values.hits import Hit, SearchResult
 from ..values.records import ResourceKind
 from ..values.understanding.dialogue import Role, Turn
 from ..values.understanding.extractions import Extraction
@@ -137,3 +138,22 @@ class Added(Value):
     id: str
     resource_id: str
     text: str
+
+
+class ChatContext(Value):
+    """For a chat backend before it answers: the resolved query, and lines for its prompt (000 §8.1, §8.4).
+
+    `memories` are those that help to answer what is asked, best first; none where nothing is asked. `knowledge` are
+    such parts of documents, where corpora were searched. For a request to
+    forget, `forgotten` is what would become of it, and the lines say how to reply and nothing else.
+    """
+
+    resolution: CoreferenceResult
+    extraction: Extraction
+    resolved_query: str
+    entities: tuple[Entity, ...]
+    memories: tuple[Hit, ...] = ()
+    knowledge: tuple[Hit, ...] = ()
+    context: str
+    degraded: tuple[str, ...] = ()
+    forgotten: ForgetReport | None = None

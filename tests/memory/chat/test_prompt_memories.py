@@ -2,7 +2,8 @@
 
 import pytest
 
-from memory.chat.entity_memory import ChatContext, EntityMemoryService
+from memory.chat.entity_memory import EntityMemoryService
+from memory.chat.messages import ChatContext
 from memory.chat.prompt_context import MAX_CONTEXT, MAX_MEMORY_IN_PROMPT, memory_lines
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.models.answer_reading import AnswerReader

@@ -8,8 +8,7 @@ import structlog
 from typing_extensions import override
 
 from memory.answering.answers import AnsweredBy
-from memory.chat.entity_memory import ChatContext
-from memory.chat.messages import Acknowledged, ChatMessage, Replied, Understood
+from memory.chat.messages import Acknowledged, ChatContext, ChatMessage, Replied, Understood
 from memory.language.phrases import phrases_for
 from memory.ports.models.chat_models import LANGUAGE_MODEL
 from memory.values.errors import JiyiError, ModelUnavailable
