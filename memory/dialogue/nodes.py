@@ -12,6 +12,7 @@ from ..answering.answers import AnsweredBy, Answerer
 from ..answering.replies import asks_memory
 from ..chat.prompt_context import memory_line
 from ..extraction.comparable_text import ComparableText
+from ..language.phrases import phrases_for
 from ..language.written import Language
 from ..ports.models.chat_models import LANGUAGE_MODEL, ChatModel, ChatRequest
 from ..values.errors import ModelUnavailable
@@ -191,8 +192,11 @@ class DialogueNodes:
         return self._said(state, clarification.question) | {"answered_by": AnsweredBy.EXTRACTIVE.value}
 
     async def confirm_forgetting(self, state: DialogueState) -> Update:
-        """Says what becomes of a request to forget; `store_memory` carries it out."""
-        reply = context_of(state).forget_reply or ""
+        """Says what becomes of a request to forget; `store_memory` carries it out, unless nothing is learned."""
+        context = context_of(state)
+        reply = context.forget_reply or ""
+        if not state.get("learns", True):
+            reply = phrases_for(context.understood.written(context.message)).forget_unlearned
         return self._said(state, reply) | {"answered_by": AnsweredBy.EXTRACTIVE.value}
 
     def branch(self, reply: Callable[[DialogueState], Awaitable[str]]) -> Callable[[DialogueState], Awaitable[Update]]:

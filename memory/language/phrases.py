@@ -44,6 +44,7 @@ class Phrases:
     forget_which: str
     forget_nothing: str
     forget_everything: str
+    forget_unlearned: str
     not_kept: str
     kept: str
     forget_context: str
@@ -106,6 +107,7 @@ TRADITIONAL = Phrases(
     forget_which="您要我忘掉的是哪一件？我記得{things}。在您說明之前，我什麼都不會刪。",
     forget_nothing="我的記憶裡找不到這件事，所以沒有刪除任何內容。",
     forget_everything="我不會只憑一句話就清空全部記憶。請告訴我要忘掉哪一件；若要全部清除，請使用刪除個人資料的功能。",
+    forget_unlearned="這段對話不會改動記憶，所以沒有刪除任何內容。",
     not_kept="好的，這件事我沒有記下來。",
     kept="好的，那就都留著，我什麼都沒有刪。",
     forget_context="使用者要求忘掉某件事。請按以下意思回覆，不要提到其內容：{reply}",
@@ -178,6 +180,7 @@ SIMPLIFIED = Phrases(
     forget_which="您要我忘掉的是哪一件？我记得{things}。在您说明之前，我什么都不会删。",
     forget_nothing="我的记忆里找不到这件事，所以没有删除任何内容。",
     forget_everything="我不会只凭一句话就清空全部记忆。请告诉我要忘掉哪一件；如果要全部清除，请使用删除个人数据的功能。",
+    forget_unlearned="这段对话不会改动记忆，所以没有删除任何内容。",
     not_kept="好的，这件事我没有记下来。",
     kept="好的，那就都留着，我什么都没有删。",
     forget_context="用户要求忘掉某件事。请按以下意思回复，不要提到其内容：{reply}",
@@ -256,6 +259,7 @@ ENGLISH = Phrases(
         "I will not clear my whole memory on the strength of one message. Tell me which thing to forget; to have "
         "everything erased, use the function that deletes your data."
     ),
+    forget_unlearned="This conversation changes nothing in memory, so nothing was removed.",
     not_kept="All right, I have not kept that.",
     kept="All right, I keep them; nothing was removed.",
     forget_context=(

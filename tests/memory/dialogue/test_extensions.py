@@ -11,6 +11,7 @@ from memory.dialogue.graph import Branch, DialogueGraph
 from memory.dialogue.service import AIService
 from memory.dialogue.state import DialogueState, Route
 from memory.dialogue.tools import DialogueTool, ToolUser, memory_tool
+from memory.language.phrases import TRADITIONAL
 from memory.maintenance.fact_jobs import FactJobs, FactMaintenance
 from memory.ports.jobs import MaintenanceKind
 from memory.ports.models.chat_models import ChatReply, ChatRole, ToolCall, ToolDefinition
@@ -147,6 +148,12 @@ class TestBranches:
         found = await dialogue.world.find("備用鑰匙")
         assert result.stored["forgot"]
         assert [hit.text for hit in found.hits if "書房" in hit.text] == []
+
+    async def test_where_nothing_is_learned_nothing_is_removed_and_the_reply_says_so(self, dialogue: Dialogue) -> None:
+        await dialogue.say("我家的備用鑰匙放在書房抽屜。")
+        result = await dialogue.say("忘掉備用鑰匙的事", learns=False)
+        assert result.ai_response == TRADITIONAL.forget_unlearned
+        assert [hit.text for hit in (await dialogue.world.find("備用鑰匙")).hits if "書房" in hit.text]
 
     @pytest.mark.parametrize(
         ("asked", "route"),
