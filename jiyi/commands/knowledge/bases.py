@@ -11,8 +11,8 @@ from rich.table import Table
 
 from ..connection import connect
 from ..output import FAILED, Home, Json, Url, plain, print_json, progress_bar
+from . import contents
 from . import graph as knowledge_graph
-from . import keeping
 from .corpora import corpus_id_of, known_corpus
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...client.clients import Client
 
 app = typer.Typer(no_args_is_help=True, help="Puts documents into the knowledge base, searches and removes them.")
-app.add_typer(keeping.app)
+app.add_typer(contents.app)
 app.add_typer(knowledge_graph.app, name="graph")
 _console = Console()
 _PATIENCE_S = 60.0

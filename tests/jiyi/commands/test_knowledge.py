@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from jiyi import Client, cli
 from jiyi.commands.knowledge import bases as knowledge
-from jiyi.commands.knowledge import keeping, pages
+from jiyi.commands.knowledge import contents, pages
 from jiyi.commands.knowledge.pages import Page, PageRefused
 from jiyi.commands.output import USAGE
 
@@ -47,7 +47,7 @@ def test_a_document_is_removed_and_then_the_corpus_after_a_question(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(keeping._console, "_width", 200)
+    monkeypatch.setattr(contents._console, "_width", 200)
     for name in ("warranty.txt", "delivery.txt"):
         (tmp_path / name).write_text(f"The {name} takes three days.")
     run("add", "warranty.txt", "delivery.txt", "--corpus", "shop", "--url", url)
