@@ -7,7 +7,6 @@ import structlog
 from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.sentences import split_sentences
 from ..ports.services import Retriever
 from ..retrieval.retriever import log_degraded
 from ..values.access.identity import app_and_user
@@ -15,11 +14,12 @@ from ..values.documents.corpora import KnowledgeHit, KnowledgeResult
 from ..values.errors import CorpusNotFound, SearchError, Unavailable
 from ..values.hits import Hit, HitKind, Place, SearchRequest, SearchResult
 from .base import KnowledgeBase, Question
+from .excerpts import find_excerpt
 
 PART = "knowledge"
 """What is degraded while corpora cannot be searched."""
-_CHUNKS = 5
-_MAX_CHARACTERS = 240
+CHUNKS = 4
+"""Chunks that are added to what memory finds."""
 _log = structlog.get_logger(__name__)
 
 
@@ -28,8 +28,8 @@ class CorpusRetriever(Retriever):
 
     A hit's score is the chunk's over that of the best chunk: scores of memories compare with the best memory, too, and
     those of corpora depend on the mode. Of a chunk that shares words with the question, the hit's text is the sentences
-    around most of them. A query that asks nothing searches memory alone. Corpora that cannot be searched, or are gone,
-    are named in `degraded`.
+    around most of them (`excerpts`). A query that asks nothing searches memory alone. Corpora that cannot be searched,
+    or are gone, are named in `degraded`.
 
     Args:
         retriever: Searches memory.
@@ -52,7 +52,7 @@ class CorpusRetriever(Retriever):
 
     async def _chunks(self, request: SearchRequest) -> tuple[list[Hit], tuple[str, ...]]:
         app, _ = app_and_user(request.user_id)
-        question = Question(request.query, changes={"limit": _CHUNKS}, metadata={})
+        question = Question(request.query, changes={"limit": CHUNKS}, metadata={})
         try:
             found = await self._search(question, app, request.corpus_ids)
         except (SearchError, Unavailable) as error:
@@ -76,7 +76,7 @@ class CorpusRetriever(Retriever):
         return Hit(
             kind=HitKind.KNOWLEDGE,
             id=chunk.knowledge_id,
-            text=self._nearest_part(chunk.content, terms),
+            text=find_excerpt(chunk.content, terms, self._analyzer),
             score=chunk.score / best if best > 0 else 0.0,
             parts=chunk.parts,
             metadata=chunk.metadata,
@@ -89,19 +89,3 @@ class CorpusRetriever(Retriever):
         if len(corpus_ids) == 1:
             return await self._knowledge.search(question, app=app, corpus_id=corpus_ids[0])
         return await self._knowledge.search_several(question, app=app, corpus_ids=corpus_ids)
-
-    def _nearest_part(self, content: str, terms: set[str]) -> str:
-        """The run of sentences with most of the terms, of at most `_MAX_CHARACTERS`; all where no sentence has any."""
-        sentences = split_sentences(content)
-        shared = [len(terms & self._analyzer.content_terms(sentence)) for sentence in sentences]
-        if len(content) <= _MAX_CHARACTERS or not any(shared):
-            return content
-        first = last = shared.index(max(shared))
-        length = len(sentences[first])
-        while True:
-            beside = [at for at in (first - 1, last + 1) if 0 <= at < len(sentences)]
-            fitting = [at for at in beside if length + len(sentences[at]) <= _MAX_CHARACTERS]
-            if not fitting:
-                return "".join(sentences[first : last + 1]).strip()
-            chosen = max(fitting, key=lambda at: (shared[at], at))
-            first, last, length = min(first, chosen), max(last, chosen), length + len(sentences[chosen])

@@ -82,31 +82,49 @@ class AnswerRetriever(Retriever):
             return await self._retriever.search(request)
         wider = request.model_copy(update={"top_k": max(request.top_k, self._recipe.lines)})
         result = await self._retriever.search(wider)
-        lines = _lines_of(result.hits)[: self._recipe.lines]
+        rows = self._rows(result.hits)
         hits, degraded, unanswered = result.hits, result.degraded, None if result.degraded else 1.0
-        if lines:
+        if rows:
             try:
-                reading = await self._read(request, lines)
-                hits, unanswered = self._ranked(request, hits, lines, reading), reading.unanswered
+                readings = await self._read(request, rows)
+                hits = self._ranked(request, hits, rows, readings)
+                unanswered = min(reading.unanswered for reading in readings)
             except Unavailable as error:
                 _log.warning("retrieval_degraded", part=PART, component=error.component, error=error.message)
                 degraded, unanswered = (*degraded, PART), None
         return SearchResult(hits=hits[: request.top_k], unanswered=unanswered, degraded=degraded)
 
-    async def _read(self, request: SearchRequest, lines: Sequence[_Line]) -> AnswerReading:
-        dated = tuple(
-            DatedLine(text=line.written, said_at=line.hit.created_at, role=line.hit.role or Role.USER) for line in lines
+    def _rows(self, hits: Sequence[Hit]) -> list[list[_Line]]:
+        """What is read in one pass each: the best memories, and excerpts of documents, which would leave no room."""
+        lines = _lines_of(hits)
+        excerpts = [line for line in lines if line.hit.kind is HitKind.KNOWLEDGE]
+        memories = [line for line in lines if line.hit.kind is not HitKind.KNOWLEDGE]
+        return [row[: self._recipe.lines] for row in (memories, excerpts) if row]
+
+    async def _read(self, request: SearchRequest, rows: Sequence[Sequence[_Line]]) -> list[AnswerReading]:
+        dated = [
+            tuple(
+                DatedLine(text=line.written, said_at=line.hit.created_at, role=line.hit.role or Role.USER)
+                for line in row
+            )
+            for row in rows
+        ]
+        return await self._reader.read(
+            [AnswerReadRequest(question=request.query, lines=lines, now=request.now) for lines in dated]
         )
-        [reading] = await self._reader.read([AnswerReadRequest(question=request.query, lines=dated, now=request.now)])
-        return reading
 
     def _ranked(
-        self, request: SearchRequest, hits: Sequence[Hit], lines: Sequence[_Line], reading: AnswerReading
+        self,
+        request: SearchRequest,
+        hits: Sequence[Hit],
+        rows: Sequence[Sequence[_Line]],
+        readings: Sequence[AnswerReading],
     ) -> tuple[Hit, ...]:
         asks_about_now = find_asked_time(request.query, request.now) is None
         read = {
             line.hit.id: _with_reading(line, of_line, asks_about_now=asks_about_now)
-            for line, of_line in zip(lines, reading.lines, strict=True)
+            for row, reading in zip(rows, readings, strict=True)
+            for line, of_line in zip(row, reading.lines, strict=True)
         }
         read = {id_: _in_its_place(hit, read) for id_, hit in _with_same_codes(read, request.query).items()}
         scored = [self._scored(read.get(hit.id, hit)) for hit in hits]
@@ -130,7 +148,9 @@ def _lines_of(hits: Sequence[Hit]) -> list[_Line]:
 
 
 def _line_of(hit: Hit) -> _Line:
-    """With its speaker; what was given about the user in the first person, as users say it."""
+    """With its speaker; what was given about the user in the first person, as users say it, but a document as it is."""
+    if hit.kind is HitKind.KNOWLEDGE:
+        return _Line(hit)
     if hit.speaker:
         return _Line(hit, f"{hit.speaker}: ")
     return _Line(hit) if hit.role is Role.ASSISTANT else _Line(hit, *first_person(hit.meant))

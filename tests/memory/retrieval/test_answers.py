@@ -12,7 +12,7 @@ from memory.retrieval.answers import AnswerRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.errors import ModelUnavailable, Overloaded
 from memory.values.evidence import MAX_ANSWER_LINES, AnswerRecipe
-from memory.values.hits import HitKind, SearchRequest, SearchResult
+from memory.values.hits import Hit, HitKind, SearchRequest, SearchResult
 from memory.values.understanding.dialogue import Role
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.conftest import NOW, World
@@ -189,6 +189,27 @@ async def test_where_nothing_was_found_nothing_answers_unless_it_could_not_be_fo
     retriever = AnswerRetriever(Given(SearchResult(degraded=degraded)), reader=FakeAnswerReader())
     result = await retriever.search(SearchRequest(query=QUESTION, user_id="ann", now=NOW))
     assert (result.unanswered, result.degraded) == (unanswered, degraded)
+
+
+async def test_documents_are_read_apart_as_they_are_and_the_surer_reading_says_that_something_answers() -> None:
+    hits = [
+        Hit(kind=kind, id=text, text=text, score=score, parts={}, created_at=NOW)
+        for kind, text, score in (
+            (HitKind.KNOWLEDGE, "使用者的鑰匙放在櫃台。", 1.0),
+            (HitKind.MEMORY, "使用者的鑰匙是藍色的。", 0.9),
+            (HitKind.KNOWLEDGE, "櫃台九點開門。", 0.8),
+        )
+    ]
+    question = "鑰匙放在哪裡？"
+    reader = FakeAnswerReader(answers={question: {"櫃台。": "櫃台"}})
+    retriever = AnswerRetriever(Given(SearchResult(hits=tuple(hits))), reader=reader, recipe=AnswerRecipe(lines=1))
+    result = await retriever.search(SearchRequest(query=question, user_id="ann", now=NOW))
+    assert [[line.text for line in request.lines] for request in reader.requests] == [
+        ["我的鑰匙是藍色的。"],
+        ["使用者的鑰匙放在櫃台。"],
+    ]
+    assert (result.hits[0].text, result.hits[0].words) == ("使用者的鑰匙放在櫃台。", "櫃台")
+    assert result.unanswered == pytest.approx(0.05)
 
 
 async def ask_diary(diary: Diary, entries: list[str], reader: FakeAnswerReader, question: str) -> SearchResult:
