@@ -90,24 +90,29 @@ def ingest(client: httpx.Client, book: Book) -> tuple[str, dict[str, float]]:
 
     One that is there already is skipped.
     """
-    name = f"book-{book.name}-{len(book.pages)}"
-    known = {corpus["name"]: corpus["corpus_id"] for corpus in client.get("/knowledge/base").json()["results"]}
-    corpus_id = known.get(name) or client.post("/knowledge/base", json={"name": name}).json()["corpus_id"]
     begin = time.perf_counter()
-    files = {"file": (f"{book.name}.pdf", book.content, "application/pdf")}
-    reply = client.post(f"/knowledge/base/{corpus_id}/ingest", files=files).raise_for_status().json()
+    file = (f"{book.name}.pdf", book.content, "application/pdf")
+    corpus_id = ingest_file(client, f"book-{book.name}-{len(book.pages)}", file)
+    sources = client.get(f"/knowledge/base/{corpus_id}/sources").raise_for_status().json()
+    chunks = sum(source["chunk_count"] for source in sources["results"])
+    took_s = time.perf_counter() - begin
+    return corpus_id, {"chunks": chunks, "took_s": round(took_s, 1), "chunks_per_s": round(chunks / took_s, 1)}
+
+
+def ingest_file(client: httpx.Client, name: str, file: tuple[str, bytes, str]) -> str:
+    """Ingests a file (name, content, type) into the corpus of a name, made if there is none; returns its id."""
+    known = {corpus["name"]: corpus["corpus_id"] for corpus in client.get("/knowledge/base").json()["results"]}
+    corpus_id: str = known.get(name) or client.post("/knowledge/base", json={"name": name}).json()["corpus_id"]
+    reply = client.post(f"/knowledge/base/{corpus_id}/ingest", files={"file": file}).raise_for_status().json()
     run_id = reply["results"][0]["run_id"]
     while True:
         run = client.get(f"/knowledge/pipelines/{run_id}").raise_for_status().json()
         if run["status"] in ("completed", "failed", "cancelled"):
             break
-        time.sleep(1)
+        time.sleep(0.2)
     if run["status"] != "completed":
-        raise RuntimeError(f"{book.name} was not ingested: {run['error']}")
-    sources = client.get(f"/knowledge/base/{corpus_id}/sources").raise_for_status().json()
-    chunks = sum(source["chunk_count"] for source in sources["results"])
-    took_s = time.perf_counter() - begin
-    return corpus_id, {"chunks": chunks, "took_s": round(took_s, 1), "chunks_per_s": round(chunks / took_s, 1)}
+        raise RuntimeError(f"{name} was not ingested: {run['error']}")
+    return corpus_id
 
 
 def ask(client: httpx.Client, book: Book, corpus_id: str, question: str, words: str) -> dict[str, Any]:
