@@ -1,21 +1,24 @@
-"""Weights in three forms: fp32 masters that the optimiser moves, bf16 copies that compute, and a running average."""
+"""Weights in three forms: fp32 masters that the optimiser moves, copies that compute, and a running average."""
 
 from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from models.body.gate import has_fast_bf16
+
 
 class MixedWeights:
-    """Keeps the masters and the average of a network whose body computes in bf16.
+    """Keeps the masters and the average of a network whose body computes in bf16 where that is fast.
 
     `torch.optim.swa_utils.AveragedModel` averages a module, here the fp32 masters are averaged, and with a decay that
     rises over the first steps.
 
-    On a CPU with bf16 instructions the body's products run three times as fast as in fp32.
+    On a CPU with bf16 instructions the body's products run three times as fast as in fp32, on one without them a
+    hundred times as slowly: there it computes in fp32.
 
     Args:
-        body: Its trainable parameters are turned into bf16; frozen ones too.
+        body: On its device. Where bf16 is fast, its trainable parameters are turned into it; frozen ones too.
         heads: Parameters that stay fp32.
         decay: Decay of the average after many steps; it is lower during the first ones.
     """
@@ -23,7 +26,8 @@ class MixedWeights:
     def __init__(self, body: nn.Module, heads: Iterable[nn.Parameter], *, decay: float) -> None:
         trained = [parameter for parameter in body.parameters() if parameter.requires_grad]
         self.body_masters = [parameter.detach().float().clone() for parameter in trained]
-        body.to(torch.bfloat16)
+        if next(body.parameters()).is_cuda or has_fast_bf16():
+            body.to(torch.bfloat16)
         # `to` keeps the parameter objects and replaces what they hold
         self._body: list[Tensor] = [parameter for parameter in body.parameters() if parameter.requires_grad]
         self.head_masters: list[Tensor] = list(heads)

@@ -74,7 +74,8 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
     """Trains a network.
 
     Args:
-        network: A module with the body as `body`. It computes in bf16; its word embeddings are not trained.
+        network: A module with the body as `body`, which computes as `MixedWeights` says; word embeddings are not
+            trained.
         task: The data and the loss.
         options: Hyperparameters.
         folder: Gets `checkpoint.pt` and `log.jsonl`.
