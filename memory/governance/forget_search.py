@@ -99,18 +99,22 @@ async def _search(
     analyzer: KeywordAnalyzer,
     reader: AnswerReader | None,
 ) -> Meant:
-    """What a target means: known entities, else what matches it best of what was said or given."""
+    """What a target means: known entities, else what matches it best of what was said or given.
+
+    Where no word asks to forget, what is found is asked about first: a message may be taken for a request that is none.
+    """
     facts = [fact for fact in await unit.facts.list(status=None, limit=MAX_SEARCHED) if not _is_deleted(fact)]
     recent = await unit.memories.recent(limit=MAX_SEARCHED)
     memories = [memory for memory in recent if memory.resource_id != request.message.resource_id]
     named = await _named(unit, request, target, analyzer) if not target.predicates else []
-    if named:
+    if named and target.in_words:
         return _all_about(named, facts, memories)
     found = await _best_matches(match_words(target, facts, memories, analyzer), request, target, reader)
     if not found.matches:
         return NOT_FOUND
     groups = _by_meaning(found.matches)
-    if not target.everything and (len(groups) > 1 or not found.is_sure):
+    is_clear = target.in_words and (target.everything or (len(groups) == 1 and found.is_sure))
+    if not is_clear:
         return _which(map(_as_option, groups))
     meant_facts = [fact for match in found.matches for fact in _with_former_values(match.facts, facts, target)]
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)

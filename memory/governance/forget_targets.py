@@ -22,10 +22,14 @@ _ASKS = re.compile(
 """Words that ask, and words that any request may have, in folded text."""
 _ASKING = re.compile(
     r"\b(?:forget|delete|erase|remove|wipe|scrap|drop|purge|strike|unlearn|un-?save|clear|bin|lose|stop"
-    r"|don't (?:\w+ )?(?:keep|store|save|remember|record)|no longer want|no need to keep)\b"
-    r"|忘|删|清[除空掉]|移除|抹[掉了去]|[去拿划丢砍]掉|收回|撤[回销]|取消|别[再]?记|别存|不要?[再用]?[存提记留]|不算数|当.{0,3}没|不用知道|不让你知道"
+    r"|don't (?:\w+ )?(?:keep|store|save|remember|record)|no longer want|no need to keep"
+    r"|scratch|shred|discard|dispose|burn|blank out|throw (?:\w+ )?out|let go|get rid|be kept|hold(?:ing)? on ?to)\b"
+    r"|忘|删|清[除空掉了一]|移除|抹[掉了去]|[去拿划丢砍洗扔]掉|[丢扔]了|销毁|收回|撤[回销]|取消|不算数|当.{0,3}没"
+    r"|[别不莫].{0,4}[存提记留]|不(?:用|需要|要再?|让你)知道"
 )
 """Words that ask to forget, in folded text."""
+_ASKS_WHETHER = re.compile(r"\b(?:did|have) you\b|[掉除]了吗|了没|在不在")
+"""Words of a question about forgetting, in folded text."""
 _CLAUSE_END = re.compile(r"[。,，!！?？;；\n]|\.(?=\s|$)|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _EVERYTHING = re.compile(
     r"\b(?:everything|anything|all|whole|what you know|the stuff)\b|所有|全部|一切|通通|统统|任何|这个人|那些|都"
@@ -72,6 +76,7 @@ class ForgetTarget:
         everything: Whether all that is found is meant.
         is_own: Whether it is something of the speaker.
         points: Whether it has a word that points to something that was said.
+        in_words: Whether its words ask to forget; where not, it may be no such request: "list my hobbies", 「刪了沒」.
     """
 
     text: str
@@ -80,6 +85,7 @@ class ForgetTarget:
     predicates: frozenset[str]
     everything: bool
     is_own: bool
+    in_words: bool
     points: bool = False
 
     @property
@@ -96,18 +102,22 @@ class ForgetTarget:
 def find_target(message: str, analyzer: KeywordAnalyzer) -> ForgetTarget:
     """What a message asks to forget, by the clause that asks, or the one before it; the others say why."""
     clauses = [clause for clause in _CLAUSE_END.split(fold_lower(message)) if clause.strip()]
-    asking = next((place for place, clause in enumerate(clauses) if _ASKING.search(clause)), 0)
+    asking = next((place for place, clause in enumerate(clauses) if _ASKING.search(clause)), None)
+    in_words = asking is not None and not _ASKS_WHETHER.search(fold_lower(message))
+    asking = asking or 0
     everything = _EVERYTHING.search(fold_lower(message)) is not None
     for clause in clauses[asking : asking + 1] + clauses[:asking][::-1][:1]:
-        target = _target(message, clause, analyzer, everything=everything)
+        target = _target(message, clause, analyzer, everything=everything, in_words=in_words)
         if not target.points_back:
             return target
     points = _POINTS.search(fold_lower(message)) is not None
     nothing: frozenset[str] = frozenset()
-    return ForgetTarget(message, nothing, nothing, nothing, everything=everything, is_own=False, points=points)
+    return ForgetTarget(
+        message, nothing, nothing, nothing, everything=everything, is_own=False, in_words=in_words, points=points
+    )
 
 
-def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool) -> ForgetTarget:
+def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool, in_words: bool) -> ForgetTarget:
     predicates = frozenset(name for name, words in _PREDICATE_WORDS.items() if words.search(clause))
     rest = clause
     for name in predicates:
@@ -120,6 +130,7 @@ def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything:
         predicates,
         everything=everything,
         is_own=is_own,
+        in_words=in_words,
     )
 
 
