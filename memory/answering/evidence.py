@@ -13,6 +13,7 @@ from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
 from ..values.hits import Hit
 from ..values.text import normalise
+from ..values.understanding.dialogue import Role
 from .corrections import corrected_text, drop_corrected
 from .validity import are_in_conflict, valid_part
 
@@ -104,7 +105,10 @@ def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
 
 
 def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
-    """What held before the newest answer and says something else; never what was taken back or called off."""
+    """What held before the newest answer and says something else; never what was taken back or called off.
+
+    Nor what the assistant said: the user's life is told by the user.
+    """
     said = {normalise(hit.words or "") for hit in current}
     return _newest_first(
         hit
@@ -114,6 +118,7 @@ def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBo
         and hit.created_at < current[0].created_at
         and hit.words
         and normalise(hit.words) not in said
+        and hit.role is not Role.ASSISTANT
         and not _was_taken_back(hit)
     )[:_MAX_EARLIER]
 

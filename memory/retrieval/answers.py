@@ -12,6 +12,7 @@ from ..answering.evidence import may_answer, takes_place_of
 from ..extraction.codes import find_codes
 from ..facts.asked_times import find_asked_time
 from ..language.questions import is_question
+from ..language.sentences import split_sentences
 from ..language.wording import first_person
 from ..ports.models.answer_reading import (
     AnswerReader,
@@ -45,8 +46,23 @@ class _Line:
     def written(self) -> str:
         return self.opening + self.hit.meant[self.start :]
 
+    @property
+    def dated(self) -> DatedLine:
+        return DatedLine(text=self.written, said_at=self.hit.created_at, role=self.hit.role or Role.USER)
+
     def words(self, reading: LineReading) -> str:
         return self.hit.meant[self._place(reading.start) : self._place(reading.end)]
+
+    def asks(self, reading: LineReading) -> bool:
+        """Whether the assistant asked where the words stand, so that they say nothing."""
+        if self.hit.role is not Role.ASSISTANT:
+            return False
+        place, end = self._place(reading.start), 0
+        for sentence in split_sentences(self.hit.meant):
+            end += len(sentence)
+            if place < end:
+                return is_question(sentence)
+        return False
 
     def _place(self, place: int) -> int:
         return 0 if place < len(self.opening) else place - len(self.opening) + self.start
@@ -56,9 +72,11 @@ class AnswerRetriever(Retriever):
     """Wraps a retriever: has its best memories read together with a question, and ranks them by what they answer.
 
     Read is what a memory means, with its references resolved, its speaker and its date; what was only asked, says
-    nothing by itself or was corrected is not. A hit's score becomes `weight · answers + (1 − weight) · fused`; one that
-    was not read has no `answers`, and an entity that the query names in full keeps its rank above others (000 §6.1). A
-    memory that is told in the place of another (`Hit.instead_of`) answers as well as that one, and stays before it.
+    nothing by itself or was corrected is not, and what the assistant asked answers nothing. Excerpts of documents are
+    read in a pass of their own; whether nothing answers is as the surer pass says. A hit's score becomes
+    `weight · answers + (1 − weight) · fused`; one that was not read has no `answers`, and an entity that the query
+    names in full keeps its rank above others (000 §6.1). A memory that is told in the place of another
+    (`Hit.instead_of`) answers as well as that one, and stays before it.
     Identifiers are not prose (DESIGN §6): where memories name an identifier of the query, one that names only others
     does not answer.
 
@@ -102,15 +120,16 @@ class AnswerRetriever(Retriever):
         return [row[: self._recipe.lines] for row in (memories, excerpts) if row]
 
     async def _read(self, request: SearchRequest, rows: Sequence[Sequence[_Line]]) -> list[AnswerReading]:
-        dated = [
-            tuple(
-                DatedLine(text=line.written, said_at=line.hit.created_at, role=line.hit.role or Role.USER)
-                for line in row
-            )
-            for row in rows
-        ]
         return await self._reader.read(
-            [AnswerReadRequest(question=request.query, lines=lines, now=request.now) for lines in dated]
+            [
+                AnswerReadRequest(
+                    question=request.query,
+                    lines=tuple(line.dated for line in row),
+                    now=request.now,
+                    of_documents=row[0].hit.kind is HitKind.KNOWLEDGE,
+                )
+                for row in rows
+            ]
         )
 
     def _ranked(
@@ -159,7 +178,7 @@ def _line_of(hit: Hit) -> _Line:
 def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) -> Hit:
     """The hit with what was read; of an earlier time, nothing is asked that could be out of date."""
     outdated = reading.outdated if asks_about_now else 0.0
-    parts = {**line.hit.parts, PART: reading.answers, "outdated": outdated}
+    parts = {**line.hit.parts, PART: 0.0 if line.asks(reading) else reading.answers, "outdated": outdated}
     return line.hit.model_copy(update={"parts": parts, "words": line.words(reading)})
 
 

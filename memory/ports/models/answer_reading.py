@@ -20,11 +20,19 @@ class DatedLine(Value):
 
 
 class AnswerReadRequest(Value):
-    """A question with its references resolved, and the lines among which its answer may stand, in any order."""
+    """A question with its references resolved, and the lines among which its answer may stand, in any order.
+
+    Attributes:
+        question: The question.
+        lines: What was said in conversation; or excerpts of documents, never both.
+        now: When it is asked.
+        of_documents: Whether the lines are excerpts of documents.
+    """
 
     question: str
     lines: tuple[DatedLine, ...] = Field(max_length=MAX_ANSWER_LINES)
     now: Timestamp
+    of_documents: bool = False
 
 
 class LineReading(Value):

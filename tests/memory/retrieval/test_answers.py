@@ -191,6 +191,15 @@ async def test_where_nothing_was_found_nothing_answers_unless_it_could_not_be_fo
     assert (result.unanswered, result.degraded) == (unanswered, degraded)
 
 
+async def test_what_the_assistant_asked_answers_nothing(world: World) -> None:
+    await world.note("Nice! What's the cat called?", kind="turn", role=Role.ASSISTANT)
+    await world.note("The cat is called Biscuit.", kind="turn", role=Role.ASSISTANT)
+    query = "What is my cat called?"
+    reader = FakeAnswerReader(answers={query: {"What's": "the cat called", "Biscuit": "Biscuit"}})
+    hits = {hit.text: hit.parts["answers"] for hit in (await reading(world, reader).search(asking(world, query))).hits}
+    assert hits == {"The cat is called Biscuit.": 0.95, "Nice! What's the cat called?": 0.0}
+
+
 async def test_documents_are_read_apart_as_they_are_and_the_surer_reading_says_that_something_answers() -> None:
     hits = [
         Hit(kind=kind, id=text, text=text, score=score, parts={}, created_at=NOW)
@@ -208,6 +217,7 @@ async def test_documents_are_read_apart_as_they_are_and_the_surer_reading_says_t
         ["我的鑰匙是藍色的。"],
         ["使用者的鑰匙放在櫃台。"],
     ]
+    assert [request.of_documents for request in reader.requests] == [False, True]
     assert (result.hits[0].text, result.hits[0].words) == ("使用者的鑰匙放在櫃台。", "櫃台")
     assert result.unanswered == pytest.approx(0.05)
 
