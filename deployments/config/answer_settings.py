@@ -35,6 +35,12 @@ class AnswerArgs(Section):
         le=1,
         description="Probability from which on the best memory is quoted.",
     )
+    document_from: float = Field(
+        default=EVIDENCE_BOUNDS.document_from,
+        ge=0,
+        le=1,
+        description="Likewise the best excerpt of a document, where a chat names corpora.",
+    )
     beside_from: float = Field(
         default=EVIDENCE_BOUNDS.beside_from,
         ge=0,

@@ -11,7 +11,7 @@ from ..extraction.junk import Junk, junk_kind
 from ..language.questions import asks_one_thing, only_asks
 from ..values.evidence import EvidenceBounds
 from ..values.facts import Ending, Standing, Validity
-from ..values.hits import Hit
+from ..values.hits import Hit, HitKind
 from ..values.text import normalise
 from ..values.understanding.dialogue import Role
 from .corrections import corrected_text, drop_corrected
@@ -59,12 +59,13 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
         return None
     memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
     valid = [hit for hit in memories if not is_outdated(hit, bounds)]
-    answering = [hit for hit in valid if _answers(hit) >= bounds.answer_from]
+    answering = [hit for hit in valid if _answers(hit) >= _least(hit, bounds)]
     if not answering:
         return None
     best = max(answering, key=lambda hit: (hit.score, _answers(hit)))
     further = sorted((hit for hit in valid if hit is not best), key=_answers, reverse=True)
-    current = _newest_first([best, *(hit for hit in further if _answers(hit) >= bounds.beside_from)][:_MAX_ANSWERS])
+    beside = [hit for hit in further if _answers(hit) >= max(bounds.beside_from, _least(hit, bounds))]
+    current = _newest_first([best, *beside][:_MAX_ANSWERS])
     return Evidence(
         current=tuple(current),
         earlier=tuple(_earlier(memories, current, bounds)),
@@ -130,6 +131,11 @@ def _was_taken_back(hit: Hit) -> bool:
 
 def _newest_first(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: hit.created_at, reverse=True)
+
+
+def _least(hit: Hit, bounds: EvidenceBounds) -> float:
+    """The probability from which on a hit is quoted."""
+    return bounds.document_from if hit.kind is HitKind.KNOWLEDGE else bounds.answer_from
 
 
 def _answers(hit: Hit) -> float:

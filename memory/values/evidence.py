@@ -32,6 +32,7 @@ class EvidenceBounds(Value):
     Attributes:
         abstain_from: `unanswered` from which a question is not answered.
         answer_from: `answers` from which the best memory is quoted.
+        document_from: Likewise an excerpt of a document; chosen on tuning excerpts in the same way.
         beside_from: `answers` from which a further memory is quoted beside the best.
         outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
         prompt_from: `answers` from which a memory belongs into a prompt.
@@ -41,6 +42,7 @@ class EvidenceBounds(Value):
 
     abstain_from: float = Field(default=0.75, ge=0, le=1)
     answer_from: float = Field(default=0.25, ge=0, le=1)
+    document_from: float = Field(default=0.5, ge=0, le=1)
     beside_from: float = Field(default=0.5, ge=0, le=1)
     outdated_from: float = Field(default=0.5, ge=0, le=1)
     prompt_from: float = Field(default=0.25, ge=0, le=1)

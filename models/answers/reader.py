@@ -1,9 +1,10 @@
 """The answer reader that ships: the trained network, and the AnswerReader port over it."""
 
+from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -48,6 +49,41 @@ class BatchedAnswerReader(AnswerReader):
     ) -> list[AnswerReading]:
         readings = iter(await self.model.submit([request for request in requests if request.lines], priority))
         return [next(readings) if request.lines else _NOTHING for request in requests]
+
+
+class AnswerReaders(AnswerReader):
+    """Has lines of conversation read by one reader and excerpts of documents by another.
+
+    Args:
+        lines: Reads conversation.
+        documents: Reads excerpts.
+    """
+
+    def __init__(self, *, lines: BatchedAnswerReader, documents: BatchedAnswerReader) -> None:
+        self._lines = lines
+        self._documents = documents
+
+    @property
+    def models(self) -> dict[str, BatchedModel[Any, Any, Any]]:
+        """What runs, by name."""
+        return {
+            TrainedAnswerReader.component: self._lines.model,
+            TrainedDocumentReader.component: self._documents.model,
+        }
+
+    @override
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        readers = {False: self._lines, True: self._documents}
+        readings = await gather(
+            *(
+                reader.read([request for request in requests if request.of_documents is kind], priority=priority)
+                for kind, reader in readers.items()
+            )
+        )
+        of_kind = dict(zip(readers, map(iter, readings), strict=True))
+        return [next(of_kind[request.of_documents]) for request in requests]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +139,12 @@ class TrainedAnswerReader(TrainedNetwork[_Parts]):
         network, body = self._load_network(lambda body: AnswerNetwork(body, settings.shape), body=settings.body)
         tokenizer = EditUnitTokenizer(open_vocabulary(body, self._cache), simplified=True)
         return _Parts(network, AnswerFeatureReader(tokenizer), tokenizer.pad_id, settings)
+
+
+class TrainedDocumentReader(TrainedAnswerReader):
+    """The same, of excerpts of documents, with weights of its own."""
+
+    component = "document_answers"
 
 
 def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReading:

@@ -59,7 +59,7 @@ def shipped_weight_file(name: str, folder: Path | None = None) -> Path:
     """The path of a model's weight file, whether it exists or not.
 
     Args:
-        name: `reader`, `answers` or `reranker`.
+        name: `reader`, `answers`, `document_answers` or `reranker`.
         folder: The folder of the file; None for the folder of the shipped weights.
     """
     return (folder or SHIPPED) / f"{name}.safetensors"

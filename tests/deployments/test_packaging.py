@@ -58,7 +58,7 @@ def test_the_wheel_ships_these_packages_only_and_all_their_modules(tmp_path: Pat
     weights = {str(path.relative_to(ROOT)) for path in SHIPPED.glob("*") if path.is_file()}
     assert shipped - modules == data | weights | {f"{package}/py.typed" for package in PACKAGES}
     assert {Path(name).suffix for name in weights} == {".safetensors", ".json", ".md"}
-    assert {Path(name).stem for name in weights} == {"answers", "reader", "reranker"}
+    assert {Path(name).stem for name in weights} == {"answers", "document_answers", "reader", "reranker"}
 
 
 @pytest.mark.parametrize("package", ["memory", "models", "storage", "documents", "jiyi"])

@@ -41,6 +41,6 @@ def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_n
     assert unknown.confidence is not None
     assert known.confidence > 1 - unknown.confidence, "surer of what it tells than that it knows the other"
     assert (known.degraded, unknown.degraded, unknown.sources) == ((), (), ())
-    assert figures["answers_loaded"] == 1
+    assert figures["answers_loaded"] == figures["document_answers_loaded"] == 1
     assert figures["answers_items"] >= 2
     assert figures["answers_failures"] == 0

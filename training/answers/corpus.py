@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 
 from memory.language.times import relative_times_in
@@ -33,6 +34,28 @@ _NOON = timedelta(hours=12)
 
 Words = tuple[int, int]
 """Where words begin and end in the text of a line; both 0 where the line answers without words of its own."""
+
+
+class Source(StrEnum):
+    """Where questions are from; the folders of a corpus, and public data."""
+
+    ANSWERS = "answers"
+    NEAR = "near"
+    """As `answers`; nearly half of the questions have a line of the right kind about something else."""
+    PASSAGES = "passages"
+    """Over excerpts of a document."""
+    SCENARIOS = "scenarios"
+    """Over all that a user said over weeks, among which some must be chosen."""
+    ARTICLES = "articles"
+    """Public questions over excerpts (`passages.py`)."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the lines are excerpts of documents."""
+        return self in (Source.PASSAGES, Source.ARTICLES)
+
+
+_FOLDERS = (Source.ANSWERS, Source.NEAR, Source.PASSAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +92,21 @@ class MarkedLines:
         lines: From the oldest to the newest.
         questions: Each over the same lines.
         now: When the questions are asked; None where the corpus does not say.
-        is_scenario: Whether the lines are all that a user said over weeks, among which some must be chosen.
+        source: Where they are from.
     """
 
     language: str
     lines: tuple[DatedLine, ...]
     questions: tuple[MarkedQuestion, ...]
     now: datetime | None = None
-    is_scenario: bool = False
+    source: Source = Source.ANSWERS
 
 
 def read_answers(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
-    """The blocks of a part, from the `answers` folders of corpora, in the order of their files."""
-    return [block for path in files_of(folders, "answers", part) for block in _answers(path)]
+    """The blocks of a part, from the `answers`, `near` and `passages` folders of corpora, in the order of files."""
+    return [
+        block for source in _FOLDERS for path in files_of(folders, source, part) for block in _answers(path, source)
+    ]
 
 
 def read_scenarios(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
@@ -89,7 +114,7 @@ def read_scenarios(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
     return [block for path in files_of(folders, "scenarios", part) for block in _scenarios(path)]
 
 
-def _answers(path: Path) -> Iterator[MarkedLines]:
+def _answers(path: Path, source: Source) -> Iterator[MarkedLines]:
     for block in blocks(path):
         numbers: dict[int, int] = {}
         lines: list[DatedLine] = []
@@ -104,7 +129,7 @@ def _answers(path: Path) -> Iterator[MarkedLines]:
             else:
                 raise ValueError(f"{path.name}:{at} is neither a line nor a question.")
         if questions:
-            yield MarkedLines(language_of(path), tuple(lines), tuple(_with_replaced(questions)))
+            yield MarkedLines(language_of(path), tuple(lines), tuple(_with_replaced(questions)), source=source)
 
 
 def _time(day: str) -> datetime:
@@ -155,7 +180,7 @@ def _scenarios(path: Path) -> Iterator[MarkedLines]:
     questions: list[MarkedQuestion] = []
 
     def scenario() -> MarkedLines:
-        return MarkedLines(language_of(path), tuple(lines), tuple(questions), sessions[-1], is_scenario=True)
+        return MarkedLines(language_of(path), tuple(lines), tuple(questions), sessions[-1], Source.SCENARIOS)
 
     for at, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if text.startswith("@ "):

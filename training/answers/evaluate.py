@@ -1,6 +1,7 @@
 """Measures the answer reader: the `answers` of the chat corpus and the questions of its scenarios.
 
-    python -m training.answers.evaluate CORPUS --corpus FOLDER … --weights FILE --cache MODELS [--part tune] [--show N]
+    python -m training.answers.evaluate CORPUS --corpus FOLDER … --weights FILE --cache MODELS [--documents DATA]
+        [--part tune] [--show N]
 
 FILE is a checkpoint of training, or the file that ships (`training.answers.export`). With `--part report` only
 totals are printed. The last line is JSON.
@@ -22,6 +23,7 @@ from .corpus import MarkedLines, read_answers, read_scenarios
 from .examples import LabelledRequest
 from .metrics import best_line, is_right, scores
 from .networks import load_checkpoint, load_shipped
+from .passages import read_passages
 from .rows import rows_of
 
 Pair = tuple[LabelledRequest, AnswerReading]
@@ -36,16 +38,21 @@ def main() -> None:
     arguments = _arguments()
     import torch
 
+    from models.body.gate import has_fast_bf16
+
     torch.set_num_threads(arguments.threads)
     shipped = arguments.weights.suffix == ".safetensors"
     loaded = (load_shipped if shipped else load_checkpoint)(arguments.weights, arguments.cache)
-    if not shipped:
+    if not shipped and has_fast_bf16():
         loaded.network.body.to(torch.bfloat16)
     part, corpora = Part(arguments.part), [arguments.data, *arguments.corpus]
+    sets = {name: read_blocks(corpora, part) for name, read_blocks in _READERS.items()}
+    if arguments.documents is not None:
+        sets["documents"] = read_passages(arguments.documents, part)
     figures: dict[str, dict[str, dict[str, float]]] = {}
-    for name, read_blocks in _READERS.items():
+    for name, blocks_of_set in sets.items():
         groups: dict[str, list[Pair]] = {"all": []}
-        for language, blocks in _by_language(read_blocks(corpora, part)).items():
+        for language, blocks in _by_language(blocks_of_set).items():
             rows = rows_of(blocks)
             pairs = list(zip(rows, loaded.read([row.request for row in rows]), strict=True))
             groups["all"] += pairs
@@ -91,6 +98,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures the answer reader.")
     parser.add_argument("data", type=Path, help="folder of the chat corpus")
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
+    parser.add_argument("--documents", type=Path, help="folder of data with passages, see passages.py")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
     parser.add_argument("--part", choices=[part.value for part in Part], default=Part.TUNE.value)

@@ -1,6 +1,8 @@
 """Writes the weight file that ships, from a checkpoint of training.
 
 python -m training.answers.export CORPUS --corpus FOLDER … --checkpoint FILE --cache MODELS --out FILE.safetensors
+
+With `--documents` it is calibrated on excerpts of documents, and else on lines of conversation.
 """
 
 import copy
@@ -23,6 +25,7 @@ def main() -> None:
     """Calibrates on the tuning rows, and writes the file."""
     parser = export_parser("chat corpus")
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
+    parser.add_argument("--documents", action="store_true", help="for the reader of documents")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     import torch
@@ -35,7 +38,8 @@ def main() -> None:
     if has_fast_bf16():
         served.body.to(dtype=torch.bfloat16)
     corpora = [arguments.data, *arguments.corpus]
-    rows = rows_of([*read_answers(corpora, Part.TUNE), *read_scenarios(corpora, Part.TUNE)])
+    blocks = [*read_answers(corpora, Part.TUNE), *read_scenarios(corpora, Part.TUNE)]
+    rows = rows_of([block for block in blocks if block.source.is_document is arguments.documents])
     readings = LoadedAnswerReader(served, loaded.reader, loaded.pad_id, loaded.settings).read(
         [row.request for row in rows]
     )

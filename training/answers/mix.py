@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from typing_extensions import override
 
+from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
 from models.answers.features import AnswerFeatureReader
 
 from ..shared.mix import Mix, repeats
-from .corpus import NONE, REPLACING, MarkedLines, MarkedQuestion
+from .corpus import NONE, REPLACING, MarkedLines, MarkedQuestion, Source
 from .examples import AnswerExample, LabelledRequest, answer_example
 from .rows import SHOWN, labelled, nearest, terms_of
 
@@ -26,9 +27,9 @@ class AnswerOptions:
     """What an epoch reads, and in which batches.
 
     Attributes:
-        questions: How often an epoch reads each question of the blocks, on average.
-        scenarios: Likewise each question of the scenarios.
+        answers: How often an epoch reads each question of this source, on average; likewise the following.
         dropped: Probability that the lines that answer are left out, so that nothing answers.
+        dropped_passages: Likewise of questions about documents.
         fewer: Probability that other lines are left out.
         borrowed: Probability that lines of other people are shown as well.
         most_borrowed: Their number, at most.
@@ -36,9 +37,13 @@ class AnswerOptions:
         batch_rows: Rows of a batch, at most.
     """
 
-    questions: float = 1.0
+    answers: float = 1.0
+    near: float = 1.0
     scenarios: float = 1.0
+    passages: float = 1.0
+    articles: float = 1.0
     dropped: float = 0.1
+    dropped_passages: float = 0.3
     fewer: float = 0.3
     borrowed: float = 0.6
     most_borrowed: int = 9
@@ -72,18 +77,19 @@ class AnswerMix(Mix[Draw, AnswerExample]):
         self._blocks = blocks
         self._reader = reader
         self._options = options
+        self._often: dict[Source, float] = {source: getattr(options, source) for source in Source}
         self._lines: dict[str, list[DatedLine]] = {}
         for block in blocks:
-            self._lines.setdefault(block.language, []).extend(block.lines)
+            if not block.source.is_document:
+                self._lines.setdefault(block.language, []).extend(block.lines)
 
     @override
     def draws(self, rng: random.Random) -> list[Draw]:
-        options = self._options
         return [
             Draw(block, question, rng.getrandbits(32))
             for block in self._blocks
             for question in block.questions
-            for _ in repeats(options.scenarios if block.is_scenario else options.questions, rng)
+            for _ in repeats(self._often[block.source], rng)
         ]
 
     @override
@@ -96,22 +102,29 @@ class AnswerMix(Mix[Draw, AnswerExample]):
         block, question = draw.block, draw.question
         needed = {*question.gold, *question.outdated}
         barred = set(question.without)
+        dropped = options.dropped_passages if block.source.is_document else options.dropped
         can_drop = bool(question.gold) and (question.kind not in REPLACING or bool(set(question.outdated)))
-        if can_drop and rng.random() < options.dropped:
+        if can_drop and rng.random() < dropped:
             barred |= needed
             question = MarkedQuestion(question.id, question.question, NONE)
             needed = set()
         shown = [number for number in range(len(block.lines)) if number not in barred]
-        if block.is_scenario:
+        if block.source is Source.SCENARIOS:
             count = rng.randint(4, SHOWN)
             shown = nearest(block, question.question, shown, needed, count)
+        elif block.source.is_document:
+            others = [number for number in shown if number not in needed]
+            count = rng.randint(1, CHUNKS) if rng.random() < options.fewer else CHUNKS
+            shown = rng.sample(others, min(len(others), max(0, count - len(needed)))) + sorted(needed)
+            rng.shuffle(shown)
         elif rng.random() < options.fewer:
             count = rng.randint(min(4, len(shown)), len(shown))
             others = [number for number in shown if number not in needed]
             kept = set(rng.sample(others, min(len(others), max(0, count - len(needed)))))
             shown = [number for number in shown if number in needed | kept]
         lines = [block.lines[number] for number in shown]
-        borrowed = list(self._borrowed(lines, question, block, rng)) if rng.random() < options.borrowed else []
+        borrows = not block.source.is_document and rng.random() < options.borrowed
+        borrowed = list(self._borrowed(lines, question, block, rng)) if borrows else []
         now = block.now or block.lines[-1].said_at + timedelta(days=_days_later(rng))
         every = [*lines, *borrowed] or [rng.choice(self._lines[block.language])]
         return labelled(question, shown, _shifted(every, question.question, now, rng))

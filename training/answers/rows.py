@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
 
+from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest
 from memory.values.text import to_simplified
 
@@ -15,7 +16,7 @@ from .corpus import MarkedLines, MarkedQuestion
 from .examples import LabelledRequest
 
 SHOWN = 16
-"""Lines that the service shows at most."""
+"""Lines of conversation that the service shows at most."""
 _LONG = 4
 _WORD = re.compile(r"[a-z']+|\d+|[\u3400-\u9fff]")
 
@@ -41,7 +42,11 @@ def measured(block: MarkedLines, question: MarkedQuestion) -> LabelledRequest:
     """A question as it is measured: with the lines of its block, or of a scenario those nearest in words."""
     barred = set(question.without)
     shown = [number for number in range(len(block.lines)) if number not in barred]
-    shown = nearest(block, question.question, shown, {*question.gold, *question.outdated}, SHOWN)
+    needed = {*question.gold, *question.outdated}
+    if block.source.is_document:
+        shown = [*sorted(needed), *(number for number in shown if number not in needed)][:CHUNKS]
+    else:
+        shown = nearest(block, question.question, shown, needed, SHOWN)
     lines = tuple(block.lines[number] for number in shown)
     now = block.now or block.lines[-1].said_at + timedelta(days=1)
     return labelled(question, shown, AnswerReadRequest(question=question.question, lines=lines, now=now))

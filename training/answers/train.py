@@ -3,9 +3,10 @@
     python -m training.answers.train --corpus FOLDER … --out DIR --cache MODELS [--start CHECKPOINT] [--resume]
 
 Each FOLDER is a chat corpus (`answers` and `scenarios` inside), MODELS holds the prepared body. A new run starts from
-the body of the reader (`--reader`, by default the one that ships), or from an answer reader (`--answers`). DIR gets
+the body of the reader (`--reader`, by default the one that ships), or from an answer reader (`--weights`). DIR gets
 `checkpoint.pt` (every few minutes), `best.pt` (of the epoch that tuned best), `log.jsonl` and `curve.png`. A run that
 was killed continues with `--resume`.
+With `--documents` it learns from public questions about documents, too.
 On a GPU: `--device cuda --workers 1 --batch-tokens 16384 --batch-rows 64`.
 """
 
@@ -25,6 +26,7 @@ from .losses import answer_loss, collate_examples
 from .metrics import scores
 from .mix import AnswerMix, AnswerOptions
 from .networks import LoadedAnswerReader, build, take_all, take_body
+from .passages import read_passages
 from .rows import rows_of
 
 _TUNING_ROWS = 300
@@ -35,16 +37,19 @@ def main() -> None:
     """Runs or resumes the training."""
     parser = training_parser("Trains the answer reader.", "chat corpus, one more than --corpus", AnswerOptions)
     parser.add_argument("--corpus", type=Path, nargs="*", default=(), help="further folders of chat corpora")
+    parser.add_argument("--documents", type=Path, help="folder of data with passages, see passages.py; none by default")
     parser.add_argument("--reader", type=Path, default=shipped_weight_file("reader"), help="a reader's weight file")
-    parser.add_argument("--answers", type=Path, help="an answer reader's weight file, to start from in its place")
+    parser.add_argument("--weights", type=Path, help="an answer reader's weight file, to start from in its place")
     arguments = start(parser)
     loaded = build(arguments.cache, attention=arguments.attention)
-    if arguments.answers is None:
+    if arguments.weights is None:
         take_body(loaded.network, arguments.reader)
     else:
-        take_all(loaded.network, arguments.answers)
+        take_all(loaded.network, arguments.weights)
     corpora = [arguments.data, *arguments.corpus]
     blocks = [*read_answers(corpora, Part.TRAIN), *read_scenarios(corpora, Part.TRAIN)]
+    if arguments.documents is not None:
+        blocks += read_passages(arguments.documents, Part.TRAIN)
     mix = AnswerMix(blocks, loaded.reader, chosen_options(AnswerOptions, arguments), seed=arguments.seed)
     shape = loaded.network.shape.model_dump()
     task = Task(mix=mix, collate=partial(collate_examples, pad_id=loaded.pad_id), loss=answer_loss, shape=shape)

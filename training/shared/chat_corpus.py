@@ -15,6 +15,8 @@ REPORTED = {
     "messages": ("m3", "n3", "n6", "f", "h9"),
     "intents": ("q2",),
     "answers": ("q3", "r3"),
+    "near": (),
+    "passages": (),
     "scenarios": ("s3", "t3", "y", "z"),
 }
 TUNED = {
@@ -22,6 +24,8 @@ TUNED = {
     "messages": ("m5", "n5"),
     "intents": ("q3",),
     "answers": ("q2", "r2"),
+    "near": (),
+    "passages": ("p3",),
     "scenarios": ("s2", "t2"),
 }
 """Names of files, or their ends behind the language; a single letter stands for all files of that writer."""

@@ -19,7 +19,7 @@ from memory.prompting.checked_model import CheckedModel
 from memory.prompting.facts import ModelFactReader
 from memory.prompting.summaries import ModelWriter
 from memory.tiers.summaries import CachedWriter, ExtractiveWriter
-from models.answers.reader import BatchedAnswerReader, TrainedAnswerReader
+from models.answers.reader import AnswerReaders, BatchedAnswerReader, TrainedAnswerReader, TrainedDocumentReader
 from models.assets.weight_files import shipped_weight_file
 from models.batching.batched_model import BatchedModel
 from models.batching.queue import GPU_LIMITS, BatchLimits
@@ -44,7 +44,7 @@ def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
     answers = open_answer_reader(args) if is_on(args, "answers") and not args.models.answers_apart else None
     models: dict[str, BatchedModel[Any, Any, Any] | None] = {"reader": reader.model if reader else None}
     if answers is not None:
-        models["answers"] = answers.model
+        models |= answers.models
     return LanguageParts(
         ReadingExtractor(reader, version=running_extraction_version(args)), RunningModels(models), answers
     )
@@ -53,7 +53,7 @@ def make_extractor(args: AppArgs) -> LanguageParts[Extractor]:
 def make_answers(args: AppArgs) -> LanguageParts[AnswerReader]:
     """What the Answers deployment runs."""
     answers = open_answer_reader(args)
-    return LanguageParts(answers, RunningModels({"answers": answers.model}))
+    return LanguageParts(answers, RunningModels(answers.models))
 
 
 def make_resolver(args: AppArgs) -> Resolver:
@@ -75,10 +75,14 @@ def open_reader(args: AppArgs) -> BatchedReader | None:
     return BatchedReader(TrainedReader(*_files(args, "reader"), **_device(args)), limits=limits)
 
 
-def open_answer_reader(args: AppArgs) -> BatchedAnswerReader:
-    """The answer reader with its weights loaded; only where it is on."""
+def open_answer_reader(args: AppArgs) -> AnswerReaders:
+    """The answer readers of conversation and of documents with their weights loaded; only where they are on."""
     limits = replace(_limits(args), max_wait_s=args.models.max_wait_s)
-    return BatchedAnswerReader(TrainedAnswerReader(*_files(args, "answers"), **_device(args)), limits=limits)
+    lines, documents = (
+        BatchedAnswerReader(kind(*_files(args, kind.component), **_device(args)), limits=limits)
+        for kind in (TrainedAnswerReader, TrainedDocumentReader)
+    )
+    return AnswerReaders(lines=lines, documents=documents)
 
 
 def running_extraction_version(args: AppArgs) -> str:

@@ -189,11 +189,11 @@ def test_the_graph_has_a_reranker_only_where_one_is_on(tmp_path: Path, reranker:
 
 
 class AnswerReaderInProcess(FakeAnswerReader):
-    """A reader as the builder opens it, with its model."""
+    """A reader as the builder opens it, with its models."""
 
     def __init__(self, _: AppArgs) -> None:
         super().__init__()
-        self.model = BatchedModel("answers", NoModel(), warm_up=None)
+        self.models = {"answers": BatchedModel("answers", NoModel(), warm_up=None)}
 
 
 class NoModel:

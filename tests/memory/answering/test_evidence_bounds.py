@@ -126,3 +126,11 @@ def test_one_question_answers_none_though_a_fact_was_read_in_it(text: str, may: 
     fact = Validity(fact_id="f", subject="user", predicate="likes", object="it", standing=Standing.HOLDS)
     hit = make_hit(1, 0.9).model_copy(update={"text": text, "validity": (fact,)})
     assert may_answer(hit) is may
+
+
+def test_an_excerpt_of_a_document_is_quoted_from_a_probability_of_its_own() -> None:
+    read = make_hit(1, 0.4)
+    excerpt = read.model_copy(update={"kind": HitKind.KNOWLEDGE})
+    assert choose_evidence([read], 0.1, BOUNDS) is not None
+    assert choose_evidence([excerpt], 0.1, BOUNDS) is None
+    assert choose_evidence([excerpt], 0.1, EvidenceBounds(document_from=0.4)) is not None

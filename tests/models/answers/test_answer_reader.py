@@ -2,17 +2,18 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 import torch
+from typing_extensions import override
 
-from memory.ports.models.answer_reading import AnswerReading
+from memory.ports.models.answer_reading import AnswerReading, AnswerReadRequest, LineReading
 from memory.ports.models.language import Priority
 from memory.values.errors import ModelUnavailable
 from models.answers.network import AnswerNetwork, AnswerShape
-from models.answers.reader import BatchedAnswerReader, TrainedAnswerReader
+from models.answers.reader import AnswerReaders, BatchedAnswerReader, TrainedAnswerReader
 from models.answers.settings import AnswerSettings
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.weight_files import read_settings, shipped_weight_file
@@ -76,6 +77,29 @@ def test_questions_of_several_callers_are_read_in_order(
         assert [len(reading.lines) for reading in readings] == [len(asked.lines) for asked in REQUESTS]
         assert close(readings[0], alone[0])
         assert close(readings[2], alone[1])
+
+
+def test_documents_are_read_by_a_reader_of_their_own_and_all_come_back_in_order() -> None:
+    lines, documents = Noting(), Noting()
+    asked = [REQUESTS[0], REQUESTS[2].model_copy(update={"of_documents": True}), REQUESTS[2]]
+    readings = asyncio.run(AnswerReaders(lines=lines, documents=documents).read(asked))
+    assert [len(reading.lines) for reading in readings] == [3, 1, 1]
+    assert (lines.read_lines, documents.read_lines) == ([3, 1], [1])
+
+
+class Noting(BatchedAnswerReader):
+    """Notes how many lines each request has, and reads nothing in them."""
+
+    def __init__(self) -> None:
+        self.read_lines: list[int] = []
+
+    @override
+    async def read(
+        self, requests: Sequence[AnswerReadRequest], *, priority: Priority = Priority.INTERACTIVE
+    ) -> list[AnswerReading]:
+        self.read_lines += [len(request.lines) for request in requests]
+        unread = LineReading(answers=0.0, outdated=0.0, start=0, end=0)
+        return [AnswerReading(lines=(unread,) * len(request.lines), unanswered=1.0) for request in requests]
 
 
 def test_without_lines_nothing_answers(batched: BatchedAnswerReader) -> None:

@@ -16,7 +16,7 @@ from models.body.calibration import Calibration
 from models.body.edit_units import split_edit_units
 from tests.models.answers.toys import SHAPE, toy_feature_reader, toy_network
 from tests.models.reader.toys import PAD
-from training.answers import recipe
+from training.answers import document_recipe, recipe
 from training.answers.calibration import tuned_settings
 from training.answers.corpus import NONE, MarkedLines, MarkedQuestion
 from training.answers.examples import LabelledRequest, answer_example, unit_span
@@ -53,11 +53,11 @@ BLOCKS = [
         ),
     ),
 ]
-OPTIONS = AnswerOptions(questions=40.0, dropped=0.0, fewer=0.0, borrowed=0.0, batch_tokens=600)
+OPTIONS = AnswerOptions(answers=40.0, dropped=0.0, fewer=0.0, borrowed=0.0, batch_tokens=600)
 
 
 def mix_of(**options: float) -> AnswerMix:
-    return AnswerMix(BLOCKS, toy_feature_reader(), AnswerOptions(**{"questions": 20.0, **options}), seed=1)  # type: ignore[arg-type]
+    return AnswerMix(BLOCKS, toy_feature_reader(), AnswerOptions(**{"answers": 20.0, **options}), seed=1)  # type: ignore[arg-type]
 
 
 def test_a_network_learns_a_few_questions_and_reads_them(tmp_path: Path) -> None:
@@ -196,3 +196,22 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     assert "--start" not in stages[0][1]
     assert averaged == {name: [(files[part], share) for part, share in parts] for name, parts in recipe.MEANS.items()}
     assert (module, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
+
+
+def test_the_reader_of_documents_starts_from_that_of_conversations_and_is_calibrated_on_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(
+        document_recipe, "run_module", lambda module, *given: ran.append((module, [str(one) for one in given]))
+    )
+    arguments = ["CORPUS", "--documents", "DATA", "--answers", "A.safetensors", "--out", "OUT", "--cache", "MODELS"]
+    monkeypatch.setattr("sys.argv", ["recipe", *arguments, "--weights", "W.safetensors"])
+    document_recipe.main()
+    *stages, (module, export) = ran
+    first, second = (given for _, given in stages)
+    assert first[first.index("--weights") + 1] == "A.safetensors"
+    assert second[second.index("--start") + 1] == "OUT/near/checkpoint.pt"
+    assert all(given[given.index("--documents") + 1] == "DATA" for given in (first, second))
+    assert (module, export[export.index("--checkpoint") + 1]) == ("answers.export", "OUT/documents/checkpoint.pt")
+    assert export[-1] == "--documents"
