@@ -1,7 +1,7 @@
 """What a log entry states, ready to be compared with what is known: subjects named, times resolved, classified."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from ..language.times import resolve_time
@@ -41,16 +41,6 @@ _TAKES_BACK = re.compile(
     r"|当我没[说讲]|收回|开玩笑|骗你的|乱讲|瞎说|说错了?$|讲错了?$"
 )
 _CALLED_OFF = re.compile(r"\b(?:cancell?ed|called off|not happening|off|scrapped)\b|取消|不办|不去|作罢|告吹|黄了|泡汤")
-KINSHIP: Mapping[str, str] = {
-    **dict.fromkeys(("husband", "wife", "老公", "老婆", "先生", "太太", "丈夫", "妻子"), "spouse"),
-    **dict.fromkeys(("boyfriend", "girlfriend", "partner", "男友", "女友", "男朋友", "女朋友"), "partner"),
-    **dict.fromkeys(("boss", "manager", "主管", "老板", "经理"), "manager"),
-    **dict.fromkeys(("roommate", "flatmate", "housemate", "室友"), "roommate"),
-    **dict.fromkeys(("dog", "cat", "pet", "狗", "猫"), "pet"),
-    **dict.fromkeys(("brother", "sister", "哥哥", "弟弟", "姐姐", "妹妹"), "sibling"),
-    **dict.fromkeys(("son", "daughter", "儿子", "女儿"), "child"),
-}
-"""Words for one person or animal of the speaker, and the predicate that says who it is."""
 
 
 class Statement(Value):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from ..facts.relatives import find_relative
 from ..facts.statements import bare_name
 from ..language.keywords import KeywordAnalyzer
 from ..ports.models.answer_reading import AnswerReader
@@ -33,6 +34,8 @@ _MIN_QUOTED_TEXT = 6
 _SHOWN = 24
 _RECENT_TURNS = 8
 _PAGE = 256
+_PEOPLE = frozenset({"spouse", "partner"})
+"""Predicates that the words for someone name."""
 _NUMBER = re.compile(r"[A-Za-z]*\d[\w-]*")
 
 
@@ -106,7 +109,7 @@ async def _search(
     facts = [fact for fact in await unit.facts.list(status=None, limit=MAX_SEARCHED) if not _is_deleted(fact)]
     recent = await unit.memories.recent(limit=MAX_SEARCHED)
     memories = [memory for memory in recent if memory.resource_id != request.message.resource_id]
-    named = await _named(unit, request, target, analyzer) if not target.predicates else []
+    named = await _named(unit, request, target, analyzer)
     if named and target.in_words:
         return _all_about(named, facts, memories)
     found = await _best_matches(match_words(target, facts, memories, analyzer), request, target, reader)
@@ -194,6 +197,13 @@ async def _named(
     unit: UnitOfWork, request: ForgetRequest, target: ForgetTarget, analyzer: KeywordAnalyzer
 ) -> list[Entity]:
     """The known entities that are meant altogether: everything about them, or nothing but their names is said."""
+    if target.is_own and target.predicates <= _PEOPLE:
+        relatives = {word: fact for word in target.words if (fact := await find_relative(unit, word))}
+        named = {fact.object_id for fact in relatives.values() if fact.object_id}
+        if len(named) == 1 and target.terms <= relatives.keys():
+            return await unit.entities.get([*named])
+    if target.predicates:
+        return []
     mentions = request.extraction.mentions
     ids = [mention.entity_id for mention in mentions if mention.source == KNOWN_NAME and mention.entity_id]
     found = await unit.entities.get(list(dict.fromkeys(ids)))

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..entities.lookup import find_by_name
 from ..facts.dependents import ENDS, doubted, find_dependents, ground_of, undoubted
 from ..facts.evolving import Evolution, evolve, superseded, withdraw
+from ..facts.relatives import find_relative
 from ..facts.statements import (
-    KINSHIP,
     SCHEDULES,
     Statement,
     bare_name,
@@ -24,7 +24,6 @@ from ..values.facts import SPEAKER, Ending, Fact, FactStatus
 from ..values.governance.changes import Change, ChangeActor, ChangedItem, ChangeKind, new_change
 from ..values.predicates import ONE_VALUED
 from ..values.records import Resource, ResourceKind
-from ..values.text import fold_lower
 from ..values.understanding.dialogue import Role
 from ..values.understanding.readings import Qualifier
 from .learned_turns import LearnedTurn
@@ -119,7 +118,8 @@ async def _linked(unit: UnitOfWork, statement: Statement) -> Statement:
     """The statement with the current names and ids of the entities that it is about."""
     update: dict[str, str] = {}
     if statement.subject != SPEAKER:
-        subject = await _who(unit, statement.subject)
+        relative = await find_relative(unit, statement.subject)
+        subject = bare_name(relative.object) if relative else statement.subject
         entity = await find_by_name(unit, subject)
         update["subject"] = entity.entity_value if entity else subject
         if entity is not None:
@@ -128,16 +128,6 @@ async def _linked(unit: UnitOfWork, statement: Statement) -> Statement:
     if entity is not None:
         update["object_id"] = entity.entity_id
     return statement.model_copy(update=update)
-
-
-async def _who(unit: UnitOfWork, subject: str) -> str:
-    """The one person or animal of the speaker whom a word like 老婆 or "dog" means; the word itself if unknown."""
-    predicate = KINSHIP.get(fold_lower(subject))
-    if predicate is None:
-        return subject
-    facts = await unit.facts.find_potential_conflicts(SPEAKER, predicate)
-    names = {bare_name(fact.object) for fact in facts if not fact.is_negated and not fact.is_planned}
-    return names.pop() if len(names) == 1 else subject
 
 
 async def _end_possession(unit: UnitOfWork, statement: Statement, predicate: str, evolution: Evolution) -> None:

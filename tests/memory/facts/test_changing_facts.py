@@ -205,6 +205,14 @@ async def test_names_of_things_are_the_same_whoever_s_they_are(diary: Diary) -> 
     assert await diary.now_true("located_in") == ["地下一樓"]
 
 
+async def test_my_sister_is_not_the_brother_whose_name_was_given(diary: Diary) -> None:
+    await diary.tell("2026-03-02", "My brother Ben lives in Leeds", "user | sibling | Ben", "Ben | lives_in | Leeds")
+    await diary.tell("2026-03-03", "my sister is a nurse", "my sister | occupation | nurse")
+    await diary.tell("2026-03-04", "my brother moved to York", "my brother | lives_in | York")
+    assert [fact.subject for fact in await diary.facts("occupation")] == ["sister"]
+    assert [(fact.subject, fact.object) for fact in await diary.facts("lives_in")][-1] == ("Ben", "York")
+
+
 async def test_my_husband_is_the_person_whose_name_was_given(diary: Diary) -> None:
     await diary.tell("2026-03-02", "my husband is Rainer", "user | spouse | Rainer")
     await diary.tell("2026-03-03", "My husband works at Bosch", "My husband | works_at | Bosch")

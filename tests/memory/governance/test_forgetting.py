@@ -97,6 +97,20 @@ async def test_everything_about_a_person_is_removed_with_the_person(
     assert [fact.object for fact in await diary.facts() if fact.status is not FactStatus.DELETED] == ["板橋"]
 
 
+@pytest.mark.parametrize("request_", ["把我弟的事忘掉", "忘掉我弟弟", "刪除所有關於我弟弟的記憶"])
+async def test_a_relative_is_forgotten_with_everything_about_him(diary: Diary, request_: str) -> None:
+    await diary.tell(
+        "2026-03-02", "我弟弟王小明在新竹當工程師", "user | sibling | 王小明", "王小明 | occupation | 工程師"
+    )
+    await diary.tell("2026-03-02", "王小明的生日是五月三號", "王小明 | birthday | 五月三號")
+    await diary.tell("2026-03-02", "我弟最近在學日文", "我弟 | learning | 日文")
+    await diary.tell("2026-03-03", "我妹妹林小美住板橋", "user | sibling | 林小美", "林小美 | lives_in | 板橋")
+    await diary.tell("2026-03-09", request_, intents="forget")
+    assert await diary.memories() == ["我妹妹林小美住板橋"]
+    facts = [fact.object for fact in await diary.facts() if fact.status is not FactStatus.DELETED]
+    assert facts == ["林小美", "板橋"]
+
+
 @pytest.mark.parametrize("request_", ["把那件事忘掉", "把这件事忘掉", "please forget that", "forget what I said"])
 async def test_forget_that_means_what_was_said_last(diary: Diary, request_: str) -> None:
     await diary.tell("2026-03-02", "我住板橋", "user | lives_in | 板橋")
