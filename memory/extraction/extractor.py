@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import structlog
 from typing_extensions import override
 
+from ..language.forget_words import asks_to_forget
 from ..language.han_tokens import Words
 from ..language.sentences import Sentences
 from ..ports.models.language import Extractor, Priority, Reader
@@ -167,15 +168,28 @@ async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Prior
     readings = await reader.read([*by_itself.values(), *requests], priority=priority)
     found = dict(zip(by_itself, readings, strict=False))
     in_context = readings[len(by_itself) :]
-    return [_asking_to_forget(reading, found.get(number)) for number, reading in enumerate(in_context)]
+    return [
+        _asking_to_forget(request.text, reading, found.get(number))
+        for number, (request, reading) in enumerate(zip(requests, in_context, strict=True))
+    ]
 
 
-def _asking_to_forget(reading: Reading, by_itself: Reading | None) -> Reading:
-    """The reading, with the request to forget that was found in the message by itself."""
-    requests = [item for item in by_itself.intents if item[0] is Intent.FORGET] if by_itself else []
-    if not requests or any(intent is Intent.FORGET for intent, _ in reading.intents):
+def _asking_to_forget(text: str, reading: Reading, by_itself: Reading | None) -> Reading:
+    """The reading, with the request to forget that was found in the message by itself.
+
+    Without one where no word asks for it and something else is likelier: it is found from a low probability on.
+    """
+    if _is_to_forget(text, reading):
         return reading
-    return reading.model_copy(update={"intents": (*requests, *reading.intents)})
+    others = tuple(item for item in reading.intents if item[0] is not Intent.FORGET)
+    requests = tuple(item for item in by_itself.intents if item[0] is Intent.FORGET) if by_itself else ()
+    is_to_forget = by_itself is not None and _is_to_forget(text, by_itself)
+    return reading.model_copy(update={"intents": (*requests, *others) if is_to_forget else others})
+
+
+def _is_to_forget(text: str, reading: Reading) -> bool:
+    intents = [intent for intent, _ in reading.intents]
+    return Intent.FORGET in intents and (intents[0] is Intent.FORGET or asks_to_forget(text))
 
 
 def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:

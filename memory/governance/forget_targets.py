@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from ..language.forget_words import asks_to_forget, has_forget_word
 from ..language.keywords import KeywordAnalyzer
 from ..values.text import fold_lower
 from ..values.understanding.readings import Intent
@@ -20,16 +21,6 @@ _ASKS = re.compile(
     r"|所有|全部|一切|通通|统统|彻底|有关|关于|相关|那件事|这件事|那些|这些|那段|那句话?|这句话?|那个|这个|那条|这条|的事|事情?|从|把|将|里|吧|了|都|就|也|你|它"
 )
 """Words that ask, and words that any request may have, in folded text."""
-_ASKING = re.compile(
-    r"\b(?:forget|delete|erase|remove|wipe|scrap|drop|purge|strike|unlearn|un-?save|clear|bin|lose|stop"
-    r"|don't (?:\w+ )?(?:keep|store|save|remember|record)|no longer want|no need to keep"
-    r"|scratch|shred|discard|dispose|burn|blank out|throw (?:\w+ )?out|let go|get rid|be kept|hold(?:ing)? on ?to)\b"
-    r"|忘|删|清[除空掉了一]|移除|抹[掉了去]|[去拿划丢砍洗扔]掉|[丢扔]了|销毁|收回|撤[回销]|取消|不算数|当.{0,3}没"
-    r"|[别不莫].{0,4}[存提记留]|不(?:用|需要|要再?|让你)知道"
-)
-"""Words that ask to forget, in folded text."""
-_ASKS_WHETHER = re.compile(r"\b(?:did|have) you\b|[掉除]了吗|了没|在不在")
-"""Words of a question about forgetting, in folded text."""
 _CLAUSE_END = re.compile(r"[。,，!！?？;；\n]|\.(?=\s|$)|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _EVERYTHING = re.compile(
     r"\b(?:everything|anything|all|whole|what you know|the stuff)\b|所有|全部|一切|通通|统统|任何|这个人|那些|都"
@@ -102,9 +93,8 @@ class ForgetTarget:
 def find_target(message: str, analyzer: KeywordAnalyzer) -> ForgetTarget:
     """What a message asks to forget, by the clause that asks, or the one before it; the others say why."""
     clauses = [clause for clause in _CLAUSE_END.split(fold_lower(message)) if clause.strip()]
-    asking = next((place for place, clause in enumerate(clauses) if _ASKING.search(clause)), None)
-    in_words = asking is not None and not _ASKS_WHETHER.search(fold_lower(message))
-    asking = asking or 0
+    asking = next((place for place, clause in enumerate(clauses) if has_forget_word(clause)), 0)
+    in_words = asks_to_forget(message)
     everything = _EVERYTHING.search(fold_lower(message)) is not None
     for clause in clauses[asking : asking + 1] + clauses[:asking][::-1][:1]:
         target = _target(message, clause, analyzer, everything=everything, in_words=in_words)

@@ -22,7 +22,7 @@ from memory.values.understanding.readings import (
     Rewrite,
     StatedFact,
 )
-from testing.fakes.reader import FakeReader
+from testing.fakes.reader import FakeReader, stated
 
 PERSON, ORGANISATION, PLACE = EntitySubtype.PERSON, EntitySubtype.ORGANISATION, EntitySubtype.PLACE
 PRODUCT, WORK, CODE = EntitySubtype.PRODUCT, EntitySubtype.WORK, EntitySubtype.CODE
@@ -352,3 +352,20 @@ async def test_a_request_to_forget_is_one_whatever_was_talked_about_before(text:
     [found, alone] = await extractor.extract([text, text], contexts=[questions, Context()])
     assert set(found.intents) == intents
     assert Intent.FORGET in alone.intents or Intent.FORGET not in intents
+
+
+@pytest.mark.parametrize(
+    ("text", "intents", "found"),
+    [
+        ("列出我所有的嗜好", "question, forget", (Intent.QUESTION,)),
+        ("List all my hobbies", "request, forget", (Intent.REQUEST,)),
+        ("could you get rid of my address", "request, forget", (Intent.REQUEST, Intent.FORGET)),
+        ("那段不算", "forget", (Intent.FORGET,)),
+    ],
+)
+async def test_a_request_to_forget_that_is_not_the_likeliest_has_a_word_that_asks(
+    text: str, intents: str, found: tuple[Intent, ...]
+) -> None:
+    extractor = ReadingExtractor(FakeReader(scripted={text: stated(text, intents=intents)}))
+    [extraction] = await extractor.extract([text], contexts=[Context()])
+    assert extraction.intents == found
