@@ -12,29 +12,57 @@ from typing import Any
 
 from models.assets.weight_files import shipped_weight_file
 
-from ..shared.recipes import device_options, recipe_parser, run_module
+from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
 
-STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
+_SMALL_RATES = ("--body-rate", "1.2e-4", "--head-rate", "6e-4")
+_DOCUMENTS_ALONE = (
+    "--answers",
+    "0",
+    "--scenarios",
+    "0",
+    "--passages",
+    "1",
+    "--dropped-passages",
+    "0.15",
+    "--fewer",
+    "0.3",
+)
+_BATCHES = ("--cooldown", "0.8", "--batch-tokens", "1600")
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
         "near",
         (
-            *("--epochs", "1", "--cooldown", "0.8", "--warmup", "20", "--batch-tokens", "1600", "--decay", "0.985"),
-            *("--body-rate", "1.2e-4", "--head-rate", "6e-4", "--seed", "17", "--answers", "0.12", "--near", "0.8"),
-            *("--scenarios", "0.3", "--passages", "0.5", "--articles", "0.25"),
+            *("--epochs", "1", *_BATCHES, "--warmup", "20", "--decay", "0.985", *_SMALL_RATES, "--seed", "17"),
+            *("--answers", "0.12", "--near", "0.8", "--scenarios", "0.3", "--passages", "0.5", "--articles", "0.25"),
             *("--fewer", "0.4", "--borrowed", "0.35", "--most-borrowed", "7"),
         ),
     ),
-    (
+    Stage(
         "documents",
         (
-            *("--epochs", "1", "--cooldown", "0.8", "--warmup", "10", "--batch-tokens", "1600", "--decay", "0.985"),
-            *("--body-rate", "1.2e-4", "--head-rate", "6e-4", "--seed", "19", "--answers", "0", "--near", "0.1"),
-            *("--scenarios", "0", "--passages", "1", "--articles", "0.1"),
-            *("--dropped-passages", "0.15", "--fewer", "0.3"),
+            *("--epochs", "1", *_BATCHES, "--warmup", "10", "--decay", "0.985", *_SMALL_RATES, "--seed", "19"),
+            *("--near", "0.1", "--articles", "0.1", *_DOCUMENTS_ALONE),
         ),
     ),
+    Stage(
+        "more",
+        (
+            *("--epochs", "2", *_BATCHES, "--warmup", "15", "--decay", "0.99", "--body-rate", "1.4e-4"),
+            *("--head-rate", "7e-4", "--seed", "29", "--near", "0.1", "--articles", "0.25", *_DOCUMENTS_ALONE),
+        ),
+    ),
+    Stage(
+        "last",
+        (
+            *("--epochs", "1", *_BATCHES, "--warmup", "15", "--decay", "0.99", "--body-rate", "1.3e-4"),
+            *("--head-rate", "6e-4", "--seed", "37", "--near", "0.05", "--articles", "0.1", *_DOCUMENTS_ALONE),
+        ),
+        start="evened",
+    ),
 )
-"""Names of the stages with their options."""
+
+MEANS: dict[str, Mean] = {"evened": (("documents", 0.5), ("more", 0.5))}
 
 
 def main() -> None:
@@ -45,15 +73,20 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, default=shipped_weight_file("answers"), help="where it starts")
     arguments = parser.parse_args()
     corpora: list[Any] = [arguments.data, *(("--corpus", *arguments.corpus) if arguments.corpus else ())]
+    given = [*corpora, "--cache", arguments.cache]
     public = ["--documents", arguments.documents] if arguments.documents else []
-    start: list[Any] = ["--weights", arguments.answers]
-    for name, options in STAGES:
-        folder: Path = arguments.out / name
-        given: list[Any] = ["--out", folder, "--cache", arguments.cache, *options, *public, *start, "--resume"]
-        run_module("answers.train", *corpora, *given, *device_options(arguments.device, batch_rows=64))
-        start = ["--start", folder / "checkpoint.pt"]
-    exported = ["--checkpoint", start[-1], "--cache", arguments.cache, "--out", arguments.weights, "--documents"]
-    run_module("answers.export", *corpora, *exported)
+    made = train_stages(
+        "answers.train",
+        STAGES,
+        MEANS,
+        *given,
+        *public,
+        out=arguments.out,
+        device=device_options(arguments.device, batch_rows=64),
+        options_from=lambda _, start: ["--start", start] if start else ["--weights", arguments.answers],
+    )
+    exported = ["--checkpoint", made[STAGES[-1].name], "--out", arguments.weights, "--documents"]
+    run_module("answers.export", *given, *exported)
 
 
 if __name__ == "__main__":

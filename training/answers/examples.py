@@ -8,7 +8,7 @@ from models.answers.features import AnswerFeatureReader, AnswerFeatures
 from models.answers.inference import MAX_SPAN
 from models.body.edit_units import EditUnit
 
-from .corpus import REPLACING, Words
+from .corpus import REPLACING, UPDATE, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def answer_example(row: LabelledRequest, reader: AnswerFeatureReader) -> AnswerE
         if (units := unit_span(features.units[place_of[line]], span)) is not None:
             words[place_of[line]] = units
     known = dict.fromkeys(row.gold, False)
-    if row.kind not in REPLACING:
+    if row.kind not in REPLACING or (row.kind == UPDATE and row.outdated):
         known = dict.fromkeys(range(len(row.request.lines)), False)
     known |= dict.fromkeys(row.outdated, True)
     return AnswerExample(

@@ -65,6 +65,10 @@ class MarkedFact:
     time: str = ""
 
 
+_EVERYDAY = ("p", "j", "k")
+"""Writers of such files, by the letter in the file's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedMessage:
     """A message after its history, with what it names, what it is for, and the facts that it states.
@@ -80,6 +84,11 @@ class MarkedMessage:
     intents: tuple[Intent, ...]
     facts: tuple[MarkedFact, ...]
     is_whole: bool = True
+
+    @property
+    def is_everyday(self) -> bool:
+        """Whether it is of a file of plain messages, as people type them every day."""
+        return self.id.split("-")[-2][0] in _EVERYDAY
 
 
 def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:

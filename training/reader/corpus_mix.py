@@ -70,7 +70,7 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
 
     Args:
         messages: Those of the corpus.
-        weight: How often an epoch reads each, on average.
+        weights: How often an epoch reads each, on average.
         lower: Probability that an English message loses its capitals.
         unrelated: Probability that a message comes after others.
         reader: Builds features.
@@ -81,7 +81,7 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
     def __init__(
         self,
         messages: Sequence[MarkedMessage],
-        weight: float,
+        weights: Sequence[float],
         lower: float,
         unrelated: float,
         reader: FeatureReader,
@@ -91,7 +91,7 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
     ) -> None:
         super().__init__(seed=seed)
         self._messages = messages
-        self._weight = weight
+        self._weights = weights
         self._lower = lower
         self._unrelated = unrelated
         self._of_language: dict[str, list[int]] = {}
@@ -110,8 +110,8 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
                 is_lower=message.language == "en" and rng.random() < self._lower,
                 earlier=self._earlier(message, rng),
             )
-            for number, message in enumerate(self._messages)
-            for _ in repeats(self._weight, rng)
+            for number, (message, weight) in enumerate(zip(self._messages, self._weights, strict=True))
+            for _ in repeats(weight, rng)
         ]
 
     @override

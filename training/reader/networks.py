@@ -13,6 +13,7 @@ from memory.values.understanding.mentions import TaggedSpan
 from memory.values.understanding.readings import Intent, Qualifier, Reading, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.compact_vocabulary import open_vocabulary
+from models.assets.weight_files import add_weights
 from models.batching.engine import padded_batches
 from models.body.edit_units import EditUnitTokenizer
 from models.body.network_parts import evaluating
@@ -100,6 +101,15 @@ def build(
     shape = shape or reader_shape(len(words), len(sources))
     settings = ReaderSettings(shape=shape, words=tuple(words), sources=tuple(sources), body=DEFAULT_MODEL)
     return LoadedReader(ReaderNetwork(body, shape), FeatureReader(tokenizer, words), tokenizer.pad_id, settings)
+
+
+def take_all(network: ReaderNetwork, weights: Path) -> None:
+    """Puts a reader's weight file into an untrained network of the same shape.
+
+    Raises:
+        ModelUnavailable: The file is not of a reader on the same body.
+    """
+    add_weights(weights, list(network.named_parameters()), component="reader")
 
 
 def load_checkpoint(path: Path, cache: Path, *, attention: str = "sdpa") -> LoadedReader:

@@ -13,74 +13,87 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..shared.checkpoints import average_checkpoints
-from ..shared.recipes import device_options, recipe_parser, run_module
+from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
 
-_LATER = ("--messages", "1.5", "--batch-tokens", "1100")
+_LATER = ("--messages", "1.5", "--everyday", "1.5", "--batch-tokens", "1100")
 
-STAGES = (
-    ("first", ("--epochs", "1")),
-    ("second", ("--epochs", "1.6")),
-    ("third", ("--epochs", "3.4", "--cooldown", "0.75", *_LATER)),
-    (
+STAGES: tuple[Stage, ...] = (
+    Stage("first", ("--epochs", "1")),
+    Stage("second", ("--epochs", "1.6")),
+    Stage("third", ("--epochs", "3.4", "--cooldown", "0.75", *_LATER)),
+    Stage(
         "last",
         (
             *("--epochs", "0.55", "--cooldown", "1", "--warmup", "30", "--body-rate", "1e-4", "--head-rate", "6e-4"),
             *("--ambiguous", "3", *_LATER),
         ),
     ),
-    (
+    Stage(
         "messages",
         (
             *("--epochs", "2.15", "--cooldown", "0.8", "--body-rate", "1.5e-4", "--head-rate", "8e-4"),
-            *("--messages", "2.6", "--unrelated", "0.5", "--queries", "0.8", "--ambiguous", "2.5"),
+            *("--messages", "2.6", "--everyday", "2.6", "--unrelated", "0.5", "--queries", "0.8", "--ambiguous", "2.5"),
             *("--rewriting", "0.05", "--names", "0.08", "--batch-tokens", "1100"),
         ),
     ),
-    (
+    Stage(
         "plain",
         (
             *("--epochs", "0.75", "--cooldown", "1", "--warmup", "30", "--body-rate", "1e-4", "--head-rate", "6e-4"),
-            *("--messages", "2", "--queries", "0.6", "--ambiguous", "2.5"),
+            *("--messages", "2", "--everyday", "2", "--queries", "0.6", "--ambiguous", "2.5"),
             *("--rewriting", "0.04", "--names", "0.05", "--batch-tokens", "1100"),
         ),
     ),
+    Stage(
+        "everyday",
+        (
+            *("--epochs", "1.4", "--cooldown", "0.8", "--warmup", "30", "--decay", "0.99", "--body-rate", "1.2e-4"),
+            *("--head-rate", "6e-4", "--seed", "31", "--messages", "0.5", "--everyday", "3", "--unrelated", "0.5"),
+            *("--queries", "0.5", "--ambiguous", "2", "--rewriting", "0.03", "--names", "0.04"),
+            *("--batch-tokens", "1100"),
+        ),
+        start="evened",
+    ),
 )
-"""Names of the stages with their options."""
-TAUGHT = ("last", "messages", "plain")
+TAUGHT = frozenset({"last", "messages", "plain", "everyday"})
 """Stages before which a file is written that teaches them what queries are for, which the corpora mark of messages
 only."""
-SHIPPED = (("second", 0.35), ("messages", 0.15), ("plain", 0.5))
-"""The stages whose weights are averaged in the file: the last one alone asks back less often where it should, and finds
-fewer names behind other turns."""
+MEANS: dict[str, Mean] = {
+    "evened": (("second", 0.35), ("messages", 0.15), ("plain", 0.5)),
+    "shipped": (("evened", 0.5), ("everyday", 0.5)),
+}
+"""A last stage alone asks back less often where it should, and finds fewer names behind other turns."""
 
 
 def main() -> None:
-    """Trains every stage and exports the last one."""
+    """Trains every stage and exports the mean that ships."""
     parser = recipe_parser("Trains the reader that ships.", "public data sets")
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
     parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
     parser.add_argument("--start", type=Path, help="a checkpoint with the words of its run beside it")
     arguments = parser.parse_args()
-    start: Path | None = arguments.start
     corpora: list[Any] = ["--corpus", *arguments.corpus]
-    for name, options in STAGES:
-        folder: Path = arguments.out / name
-        given: list[Any] = ["--out", folder, "--cache", arguments.cache, "--sets", arguments.sets, *options, "--resume"]
-        if arguments.chat_names is not None:
-            given += ["--chat-names", arguments.chat_names]
-        given += device_options(arguments.device, batch_rows=128)
-        if start is not None:
-            given += ["--start", start, "--words", start.parent / "words.json"]
-        if name in TAUGHT:
-            teacher = folder / "teacher.safetensors"
+    names = [] if arguments.chat_names is None else ["--chat-names", arguments.chat_names]
+
+    def options_from(stage: Stage, start: Path | None) -> list[Any]:
+        options: list[Any] = [] if start is None else ["--start", start, "--words", start.parent / "words.json"]
+        if stage.name in TAUGHT:
+            teacher = arguments.out / stage.name / "teacher.safetensors"
             _export(start, teacher, arguments.cache, corpora)
-            given += ["--teacher", teacher]
-        run_module("reader.train", arguments.data, *corpora, *given)
-        start = folder / "checkpoint.pt"
-    shipped = folder / "shipped.pt"
-    average_checkpoints([(arguments.out / name / "checkpoint.pt", share) for name, share in SHIPPED], shipped)
-    _export(shipped, arguments.weights, arguments.cache, corpora)
+            options += ["--teacher", teacher]
+        return options
+
+    made = train_stages(
+        "reader.train",
+        STAGES,
+        MEANS,
+        *(arguments.data, *corpora, "--cache", arguments.cache, "--sets", arguments.sets, *names),
+        out=arguments.out,
+        first=arguments.start,
+        device=device_options(arguments.device, batch_rows=128),
+        options_from=options_from,
+    )
+    _export(made["shipped"], arguments.weights, arguments.cache, corpora)
 
 
 def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:

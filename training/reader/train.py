@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from memory.values.understanding.readings import Action, Intent
+from models.assets.weight_files import read_settings
+from models.reader.decisions import ReaderSettings
 from models.reader.features import joined_names
 from models.reader.network import ReaderNetwork, ReaderShape
 
@@ -42,7 +44,7 @@ from .examples import ReaderExample, request_of
 from .losses import collate_examples, reader_loss
 from .metrics import score_messages, score_references, share
 from .name_mix import NameMix, NameOptions, NameShare
-from .networks import LoadedReader, build, load_shipped
+from .networks import LoadedReader, build, load_shipped, take_all
 from .rewriting_mix import RewritingMix, RewritingOptions, RewritingShare
 
 _WORDS = {True: (3, 24), False: (4, 72)}
@@ -67,6 +69,7 @@ class ReaderOptions:
         queries: How often an epoch reads each query of the corpus that is rewritten or kept, on average.
         ambiguous: Likewise each query to ask back.
         messages: Likewise each message.
+        everyday: Likewise each plain one, as people type them every day.
         unrelated: Probability that messages of other blocks were said before a message.
         recalled: Likewise each query that refers to an earlier conversation (`recalled_rows`).
         part_of_corpus: Share of the corpus' training rows that is used, for learning curves.
@@ -79,6 +82,7 @@ class ReaderOptions:
     queries: float = 1.0
     ambiguous: float = 2.0
     messages: float = 2.0
+    everyday: float = 2.0
     unrelated: float = 0.4
     recalled: float = 0.5
     part_of_corpus: float = 1.0
@@ -100,6 +104,7 @@ def main() -> None:
     parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
     parser.add_argument("--teacher", type=Path, help="a weight file that says what queries are for, read alone")
     parser.add_argument("--words", type=Path, help="function words of an earlier run")
+    parser.add_argument("--weights", type=Path, help="a reader's weight file, to start from with its function words")
     arguments = start(parser)
     options = chosen_options(ReaderOptions, arguments)
     words = _words(arguments)
@@ -107,6 +112,8 @@ def main() -> None:
     for name, values in (("words", words), ("sources", sources)):
         (arguments.out / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
     reader = build(arguments.cache, words, sources, attention=arguments.attention)
+    if arguments.weights is not None:
+        take_all(reader.network, arguments.weights)
     mix = joint_mix(arguments, options, reader)
     train_all(
         reader.network,
@@ -156,7 +163,15 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
             seed=seed,
             intents=intents,
         ),
-        MessageMix(messages, options.messages, 0.15, options.unrelated, features, shape, seed=seed),
+        MessageMix(
+            messages,
+            [options.everyday if message.is_everyday else options.messages for message in messages],
+            0.15,
+            options.unrelated,
+            features,
+            shape,
+            seed=seed,
+        ),
     ]
     if options.rewriting:
         sets = [
@@ -264,7 +279,9 @@ def _tune(reader: LoadedReader, arguments: argparse.Namespace) -> Mapping[str, M
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The function words of an earlier run, or those that training rows need."""
+    """The function words of a weight file or of an earlier run, or those that training rows need."""
+    if arguments.weights is not None:
+        return list(read_settings(arguments.weights, ReaderSettings).words)
     path: Path = arguments.words or arguments.out / "words.json"
     if path.exists():
         return [str(word) for word in json.loads(path.read_text(encoding="utf-8"))]

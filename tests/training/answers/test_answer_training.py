@@ -24,6 +24,8 @@ from training.answers.losses import answer_loss, collate_examples
 from training.answers.metrics import has_right_words, is_right, scores
 from training.answers.mix import AnswerMix, AnswerOptions
 from training.answers.rows import rows_of
+from training.shared import recipes
+from training.shared.loop import chosen_options, training_parser
 from training.shared.run import RunOptions, Task, TrainingRun
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -134,7 +136,7 @@ def test_words_become_units_and_those_cut_off_are_not_labelled() -> None:
 
 def test_what_is_out_of_date_is_labelled_where_it_is_known() -> None:
     update, past, none = (answer_example(row, toy_feature_reader()) for row in rows_of(BLOCKS[:1]))
-    assert update.outdated == {0: True, 2: False}
+    assert update.outdated == {0: True, 1: False, 2: False, 3: False}
     assert past.outdated == {0: True}
     assert none.outdated == dict.fromkeys(range(4), False)
 
@@ -179,39 +181,57 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
         averaged[out.stem] = [(str(path), share) for path, share in parts]
         return out
 
-    monkeypatch.setattr(recipe, "average_checkpoints", average)
-    monkeypatch.setattr(recipe, "run_module", lambda module, *given: ran.append((module, [str(one) for one in given])))
+    monkeypatch.setattr(recipes, "average_checkpoints", average)
+    for module in (recipes, recipe):
+        monkeypatch.setattr(module, "run_module", lambda name, *given: ran.append((name, [str(one) for one in given])))
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
     recipe.main()
-    *stages, (module, export) = ran
+    *stages, (last, export) = ran
     assert [name for name, _ in stages] == ["answers.train"] * len(recipe.STAGES)
     assert all(given[:3] == ["CORPUS", "--corpus", "MORE"] and "--resume" in given for _, given in stages)
-    files = {name: f"OUT/{name}/checkpoint.pt" for name, _ in recipe.STAGES} | {
-        name: f"OUT/{name}.pt" for name in recipe.MEANS
+    files = {stage.name: f"OUT/{stage.name}/checkpoint.pt" for stage in recipe.STAGES} | {
+        "before": "OUT/requests/before.pt",
+        "evened": "OUT/scenarios/evened.pt",
+        "shipped": "OUT/near/shipped.pt",
     }
-    *others, last = [given[given.index("--start") + 1] for _, given in stages[1:]]
-    assert others == [files[name] for name, _ in recipe.STAGES[:-2]]
-    assert last == files["before"]
+    starts = [given[given.index("--start") + 1] for _, given in stages[1:]]
+    assert starts == [
+        files[stage.start or before.name] for before, stage in zip(recipe.STAGES[:-1], recipe.STAGES[1:], strict=True)
+    ]
     assert "--start" not in stages[0][1]
     assert averaged == {name: [(files[part], share) for part, share in parts] for name, parts in recipe.MEANS.items()}
-    assert (module, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
+    assert (last, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
+
+
+@pytest.mark.parametrize("stage", [*recipe.STAGES, *document_recipe.STAGES], ids=lambda stage: stage.name)
+def test_the_options_of_a_stage_are_those_of_the_training(stage: recipes.Stage) -> None:
+    parser = training_parser("Trains.", "rows", AnswerOptions)
+    given = parser.parse_args(["CORPUS", "--out", "OUT", "--cache", "MODELS", *stage.options])
+    assert chosen_options(AnswerOptions, given) != AnswerOptions()
 
 
 def test_the_reader_of_documents_starts_from_that_of_conversations_and_is_calibrated_on_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ran: list[tuple[str, list[str]]] = []
-    monkeypatch.setattr(
-        document_recipe, "run_module", lambda module, *given: ran.append((module, [str(one) for one in given]))
-    )
+    averaged: list[Path] = []
+
+    def average(_: Sequence[tuple[Path, float]], out: Path) -> Path:
+        averaged.append(out)
+        return out
+
+    for module in (recipes, document_recipe):
+        monkeypatch.setattr(module, "run_module", lambda name, *given: ran.append((name, [str(one) for one in given])))
+    monkeypatch.setattr(recipes, "average_checkpoints", average)
     arguments = ["CORPUS", "--documents", "DATA", "--answers", "A.safetensors", "--out", "OUT", "--cache", "MODELS"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments, "--weights", "W.safetensors"])
     document_recipe.main()
-    *stages, (module, export) = ran
-    first, second = (given for _, given in stages)
+    *stages, (name, export) = ran
+    first, *later = (given for _, given in stages)
     assert first[first.index("--weights") + 1] == "A.safetensors"
-    assert second[second.index("--start") + 1] == "OUT/near/checkpoint.pt"
-    assert all(given[given.index("--documents") + 1] == "DATA" for given in (first, second))
-    assert (module, export[export.index("--checkpoint") + 1]) == ("answers.export", "OUT/documents/checkpoint.pt")
+    assert later[0][later[0].index("--start") + 1] == "OUT/near/checkpoint.pt"
+    assert later[-1][later[-1].index("--start") + 1] == str(*averaged) == "OUT/more/evened.pt"
+    assert all(given[given.index("--documents") + 1] == "DATA" for given in (first, *later))
+    assert (name, export[export.index("--checkpoint") + 1]) == ("answers.export", "OUT/last/checkpoint.pt")
     assert export[-1] == "--documents"

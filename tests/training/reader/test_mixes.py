@@ -75,7 +75,7 @@ def name_mix(reader: FeatureReader, *, copies: int = 1, is_english: bool = False
 def message_mix(
     reader: FeatureReader, *, weight: float = 1.0, lower: float = 0.0, unrelated: float = 0.0
 ) -> MessageMix:
-    return MessageMix(MESSAGES, weight, lower, unrelated, reader, SHAPE, seed=1)
+    return MessageMix(MESSAGES, [weight] * len(MESSAGES), lower, unrelated, reader, SHAPE, seed=1)
 
 
 def joint_mix(reader: FeatureReader, *, seed: int = 1) -> JointMix:

@@ -55,7 +55,7 @@ def mix_of(reader: FeatureReader, weight: float = 1.0, *, batch_rows: int = 4) -
     mixes: list[Mix[Any, ReaderExample]] = [
         RewritingMix([RewritingShare(rows, weight, True, is_corpus=True)], reader, limits, PLAIN, seed=1),
         AmbiguousMix([AMBIGUOUS], 3 * weight, reader, seed=1),
-        MessageMix(MESSAGES, weight, 0.0, 0.0, reader, SHAPE, seed=1),
+        MessageMix(MESSAGES, [weight] * len(MESSAGES), 0.0, 0.0, reader, SHAPE, seed=1),
     ]
     return JointMix(mixes, seed=1, batch_tokens=400, batch_rows=batch_rows)
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from training.reader import recipe
-from training.reader.recipe import SHIPPED, STAGES
+from training.reader.recipe import MEANS, STAGES
 from training.reader.train import ReaderOptions
+from training.shared import recipes
 from training.shared.loop import training_parser
 
 
@@ -18,11 +19,12 @@ def commands(monkeypatch: pytest.MonkeyPatch, *given: str) -> list[tuple[str, li
         ran.append((module, [str(argument) for argument in arguments]))
 
     def average(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
-        ran.append(("average", [f"{path}:{share}" for path, share in parts]))
+        ran.append((f"average {out}", [f"{path}:{share}" for path, share in parts]))
         return out
 
     monkeypatch.setattr(recipe, "run_module", record)
-    monkeypatch.setattr(recipe, "average_checkpoints", average)
+    monkeypatch.setattr(recipes, "run_module", record)
+    monkeypatch.setattr(recipes, "average_checkpoints", average)
     arguments = ["DATA", "--corpus", "A", "B", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments, *given])
     recipe.main()
@@ -33,23 +35,34 @@ def value(arguments: list[str], option: str) -> str:
     return arguments[arguments.index(option) + 1]
 
 
-def test_each_stage_starts_from_the_one_before_and_the_last_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
-    *ran, (_, averaged), (module, export) = commands(monkeypatch, "--start", "before/start.pt")
-    stages = [command for command in ran if command[0] == "reader.train"]
-    assert len(stages) == len(STAGES)
-    checkpoints = [str(Path(value(arguments, "--out")) / "checkpoint.pt") for _, arguments in stages]
-    assert [value(arguments, "--start") for _, arguments in stages] == ["before/start.pt", *checkpoints[:-1]]
-    assert value(stages[0][1], "--words") == "before/words.json"
-    assert module == "reader.export"
-    assert averaged == [f"OUT/{name}/checkpoint.pt:{share}" for name, share in SHIPPED]
-    assert value(export, "--checkpoint") == str(Path(checkpoints[-1]).parent / "shipped.pt")
-    assert value(export, "--out") == "W.safetensors"
+def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_exported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    *ran, (module, export) = commands(monkeypatch, "--start", "before/start.pt")
+    stages = [arguments for name, arguments in ran if name == "reader.train"]
+    assert [value(arguments, "--out") for arguments in stages] == [f"OUT/{stage.name}" for stage in STAGES]
+    checkpoints = [f"OUT/{stage.name}/checkpoint.pt" for stage in STAGES]
+    starts = ["before/start.pt", *checkpoints[:-2], "OUT/plain/evened.pt"]
+    assert [value(arguments, "--start") for arguments in stages] == starts
+    assert value(stages[0], "--words") == "before/words.json"
+    assert value(stages[-1], "--words") == "OUT/plain/words.json"
+    averaged = dict(command for command in ran if command[0].startswith("average"))
+    assert averaged["average OUT/plain/evened.pt"] == [
+        f"OUT/{name}/checkpoint.pt:{share}" for name, share in MEANS["evened"]
+    ]
+    shipped = "OUT/everyday/shipped.pt"
+    assert averaged[f"average {shipped}"] == ["OUT/plain/evened.pt:0.5", "OUT/everyday/checkpoint.pt:0.5"]
+    assert (module, value(export, "--checkpoint"), value(export, "--out")) == (
+        "reader.export",
+        shipped,
+        "W.safetensors",
+    )
 
 
-def test_the_stage_before_teaches_the_last_one_what_queries_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_stage_starts_teaches_it_what_queries_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
     *_, (module, export), (_, last), _, _ = commands(monkeypatch)
     assert module == "reader.export"
-    assert value(export, "--checkpoint") == f"OUT/{STAGES[-2][0]}/checkpoint.pt"
+    assert value(export, "--checkpoint") == value(last, "--start") == "OUT/plain/evened.pt"
     assert value(last, "--teacher") == value(export, "--out")
 
 
