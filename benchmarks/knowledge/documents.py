@@ -1,11 +1,11 @@
 """Ingests documents into a running service, and asks a chat what they answer and what they do not.
 
-    python -m benchmarks.knowledge.documents --url URL [--out FILE]
+    python -m benchmarks.knowledge.documents --url URL [--tuning] [--out FILE]
 
 The documents and 22 questions about each are by a writer who had seen nothing of the service (`data/documents`): two
 documents in each language, fifteen questions with the words of the document that answer, and seven that it does not
-answer. A reply is right where it has these words and its first source is the document, and where nothing answers, if it
-cites nothing. The last line is JSON.
+answer. Bounds are chosen on others (`data/documents_tuning`, 24 questions about each). A reply is right where it has
+these words and its first source is the document, and where nothing answers, if it cites nothing. The last line is JSON.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks.knowledge.books import ingest_file
 
-_DOCUMENTS = Path(__file__).parent / "data" / "documents"
+_DATA = Path(__file__).parent / "data"
 _NONE = "NONE"
 
 
@@ -35,6 +35,7 @@ class Asked:
         question: The question.
         answers: Words of which one must be in the reply; none where nothing answers.
         reply: What the chat said.
+        confidence: How probably that is the answer, as the chat said.
         cites: Whether it cites the document.
     """
 
@@ -42,6 +43,7 @@ class Asked:
     question: str
     answers: Sequence[str]
     reply: str
+    confidence: float | None
     cites: bool
 
     @property
@@ -62,7 +64,7 @@ def ask(client: httpx.Client, corpus_id: str, document: str, question: str, answ
     reply = client.post("/chat", json=body).raise_for_status().json()
     cites = any(source["kind"] == "knowledge" for source in reply["sources"])
     answers = () if answer == _NONE else answer.split(" / ")
-    return Asked(document, question, answers, reply["reply"], cites)
+    return Asked(document, question, answers, reply["reply"], reply["confidence"], cites)
 
 
 def shares(asked: Sequence[Asked]) -> dict[str, float]:
@@ -79,13 +81,15 @@ def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True)
+    parser.add_argument("--tuning", action="store_true", help="ask about the documents that bounds are chosen on")
     parser.add_argument("--out", type=Path, help="gets the replies, one JSON object a line")
     arguments = parser.parse_args()
     asked: dict[str, list[Asked]] = defaultdict(list)
-    rows = [line.split("\t") for line in (_DOCUMENTS / "questions.tsv").read_text(encoding="utf-8").splitlines()]
+    folder = _DATA / ("documents_tuning" if arguments.tuning else "documents")
+    rows = [line.split("\t") for line in (folder / "questions.tsv").read_text(encoding="utf-8").splitlines()]
     with httpx.Client(base_url=arguments.url, timeout=600) as client:
         for document in sorted({name for name, _, _ in rows}):
-            content = (_DOCUMENTS / f"{document}.md").read_bytes()
+            content = (folder / f"{document}.md").read_bytes()
             corpus_id = ingest_file(client, f"document-{document}", (f"{document}.md", content, "text/markdown"))
             language = document.rsplit("-", 1)[0]
             asked[language] += [

@@ -85,13 +85,23 @@ STAGES: tuple[Stage, ...] = (
         ),
         start="evened",
     ),
+    Stage(
+        "nearer",
+        (
+            *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1600", *_SMALL_RATES),
+            *("--seed", "41", "--answers", "0.3", "--near", "0.8", "--scenarios", "1", "--passages", "0"),
+            *("--fewer", "0.4", *_BORROWED),
+        ),
+        start="with_near",
+    ),
 )
-"""The stages from "requests" on read the scenarios, with requests to forget, most often; the last one what is near."""
+"""From "requests" on the scenarios, with requests to forget, are read most often; the last two stages read `near`."""
 
 MEANS: dict[str, Mean] = {
     "before": (("third", 0.5), ("requests", 0.5)),
     "evened": (("before", 0.5), ("scenarios", 0.5)),
-    "shipped": (("evened", 0.5), ("near", 0.5)),
+    "with_near": (("evened", 0.5), ("near", 0.5)),
+    "shipped": (("with_near", 0.5), ("nearer", 0.5)),
 }
 
 

@@ -54,13 +54,24 @@ STAGES: tuple[Stage, ...] = (
         ),
         start="evened",
     ),
+    Stage(
+        "more_everyday",
+        (
+            *("--epochs", "0.7", "--cooldown", "0.8", "--warmup", "30", "--decay", "0.99", "--body-rate", "1.2e-4"),
+            *("--head-rate", "6e-4", "--seed", "43", "--messages", "0.5", "--everyday", "3", "--unrelated", "0.5"),
+            *("--queries", "0.5", "--ambiguous", "2", "--rewriting", "0.03", "--names", "0.04"),
+            *("--batch-tokens", "1100"),
+        ),
+        start="with_everyday",
+    ),
 )
-TAUGHT = frozenset({"last", "messages", "plain", "everyday"})
+TAUGHT = frozenset({"last", "messages", "plain", "everyday", "more_everyday"})
 """Stages before which a file is written that teaches them what queries are for, which the corpora mark of messages
 only."""
 MEANS: dict[str, Mean] = {
     "evened": (("second", 0.35), ("messages", 0.15), ("plain", 0.5)),
-    "shipped": (("evened", 0.5), ("everyday", 0.5)),
+    "with_everyday": (("evened", 0.5), ("everyday", 0.5)),
+    "shipped": (("with_everyday", 0.5), ("more_everyday", 0.5)),
 }
 """A last stage alone asks back less often where it should, and finds fewer names behind other turns."""
 

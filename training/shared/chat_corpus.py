@@ -21,7 +21,7 @@ REPORTED = {
 }
 TUNED = {
     "references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"),
-    "messages": ("m5", "n5"),
+    "messages": ("m5", "n5", "zh-Hant-j1"),
     "intents": ("q3",),
     "answers": ("q2", "r2"),
     "near": (),

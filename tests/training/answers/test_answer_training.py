@@ -193,7 +193,8 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     files = {stage.name: f"OUT/{stage.name}/checkpoint.pt" for stage in recipe.STAGES} | {
         "before": "OUT/requests/before.pt",
         "evened": "OUT/scenarios/evened.pt",
-        "shipped": "OUT/near/shipped.pt",
+        "with_near": "OUT/near/with_near.pt",
+        "shipped": "OUT/nearer/shipped.pt",
     }
     starts = [given[given.index("--start") + 1] for _, given in stages[1:]]
     assert starts == [
