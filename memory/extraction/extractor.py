@@ -181,10 +181,10 @@ def _asking_to_forget(text: str, reading: Reading, by_itself: Reading | None) ->
     """
     if _is_to_forget(text, reading):
         return reading
-    others = tuple(item for item in reading.intents if item[0] is not Intent.FORGET)
-    requests = tuple(item for item in by_itself.intents if item[0] is Intent.FORGET) if by_itself else ()
-    is_to_forget = by_itself is not None and _is_to_forget(text, by_itself)
-    return reading.model_copy(update={"intents": (*requests, *others) if is_to_forget else others})
+    found = by_itself.intents if by_itself and _is_to_forget(text, by_itself) else ()
+    requests = [item for item in found if item[0] is Intent.FORGET]
+    others = [item for item in reading.intents if item[0] is not Intent.FORGET]
+    return reading.model_copy(update={"intents": (*requests, *others)})
 
 
 def _is_to_forget(text: str, reading: Reading) -> bool:

@@ -35,7 +35,7 @@ _SHOWN = 24
 _RECENT_TURNS = 8
 _PAGE = 256
 _PEOPLE = frozenset({"spouse", "partner"})
-"""Predicates that the words for someone name."""
+"""Predicates that a word for someone names: "my wife" is a person as well."""
 _NUMBER = re.compile(r"[A-Za-z]*\d[\w-]*")
 
 

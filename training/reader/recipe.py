@@ -16,6 +16,11 @@ from typing import Any
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
 
 _LATER = ("--messages", "1.5", "--everyday", "1.5", "--batch-tokens", "1100")
+_EVERYDAY = (
+    *("--cooldown", "0.8", "--warmup", "30", "--decay", "0.99", "--body-rate", "1.2e-4", "--head-rate", "6e-4"),
+    *("--messages", "0.5", "--everyday", "3", "--unrelated", "0.5", "--queries", "0.5", "--ambiguous", "2"),
+    *("--rewriting", "0.03", "--names", "0.04", "--batch-tokens", "1100"),
+)
 
 STAGES: tuple[Stage, ...] = (
     Stage("first", ("--epochs", "1")),
@@ -46,22 +51,12 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "everyday",
-        (
-            *("--epochs", "1.4", "--cooldown", "0.8", "--warmup", "30", "--decay", "0.99", "--body-rate", "1.2e-4"),
-            *("--head-rate", "6e-4", "--seed", "31", "--messages", "0.5", "--everyday", "3", "--unrelated", "0.5"),
-            *("--queries", "0.5", "--ambiguous", "2", "--rewriting", "0.03", "--names", "0.04"),
-            *("--batch-tokens", "1100"),
-        ),
+        ("--epochs", "1.4", "--seed", "31", *_EVERYDAY),
         start="evened",
     ),
     Stage(
         "more_everyday",
-        (
-            *("--epochs", "0.7", "--cooldown", "0.8", "--warmup", "30", "--decay", "0.99", "--body-rate", "1.2e-4"),
-            *("--head-rate", "6e-4", "--seed", "43", "--messages", "0.5", "--everyday", "3", "--unrelated", "0.5"),
-            *("--queries", "0.5", "--ambiguous", "2", "--rewriting", "0.03", "--names", "0.04"),
-            *("--batch-tokens", "1100"),
-        ),
+        ("--epochs", "0.7", "--seed", "43", *_EVERYDAY),
         start="with_everyday",
     ),
 )
