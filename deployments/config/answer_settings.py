@@ -53,6 +53,12 @@ class AnswerArgs(Section):
         le=1,
         description="Probability that a memory holds no longer from which on it is no answer.",
     )
+    words_from: float = Field(
+        default=EVIDENCE_BOUNDS.words_from,
+        ge=0,
+        le=1,
+        description="Probability from which on the words that answer are told before their quotation.",
+    )
     prompt_from: float = Field(
         default=EVIDENCE_BOUNDS.prompt_from,
         ge=0,

@@ -82,12 +82,16 @@ class ExtractiveAnswerer(Answerer):
         if evidence is None:
             return None
         quoted = quotations(evidence)
-        text = write_quotations(
-            quoted,
-            phrases,
-            answer=answer_in_short(evidence, request.resolved, phrases),
-            earlier=name_earlier(evidence, phrases),
-        )
+        if evidence.is_overview:
+            more = phrases.more if evidence.may_be_cut else ""
+            text = write_quotations(quoted, phrases, answer=phrases.overview, more=more)
+        else:
+            text = write_quotations(
+                quoted,
+                phrases,
+                answer=answer_in_short(evidence, request.resolved, phrases, words_from=self._bounds.words_from),
+                more=name_earlier(evidence, phrases),
+            )
         answer = _answer(text, quoted)
         sources = (*answer.sources, *evidence.earlier)
         return answer.model_copy(update={"sources": sources, "confidence": evidence.confidence})

@@ -59,18 +59,18 @@ def cite(place: Place, phrases: Phrases) -> str:
     return " · ".join(dict.fromkeys(filter(None, parts)))
 
 
-def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", earlier: str = "") -> str:
+def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", more: str = "") -> str:
     """The lines of an answer; that the quotations contradict each other is said first.
 
     Args:
         quoted: What is quoted.
         phrases: The language.
         answer: The answer in a few words; empty for none.
-        earlier: What is said of what held before; empty for none.
+        more: What is said behind them, as what held before; empty for nothing.
     """
     in_conflict = are_in_conflict([fact for part in quoted for fact in part.stated])
     heading = phrases.conflicting if in_conflict else answer
-    lines = [heading, *(part.line(phrases) for part in quoted), earlier]
+    lines = [heading, *(part.line(phrases) for part in quoted), more]
     return "\n".join(line for line in dict.fromkeys(lines) if line)
 
 
@@ -84,13 +84,21 @@ def earlier_quotations(evidence: Evidence) -> list[Quoted]:
     return [Quoted(hit, shortened(hit.meant, _holds_words(hit))) for hit in evidence.earlier]
 
 
-def answer_in_short(evidence: Evidence, question: str, phrases: Phrases) -> str:
+def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, words_from: float) -> str:
     """The words that answer, as a sentence; empty where the quotation says it better.
 
-    That is so where they are in the question already, as in "do I have a dog?", where they are nearly all of the
-    quotation, and where it must be said that what they state is in doubt.
+    That is so where it is not sure which words answer, where they are in the question already, as in "do I have a
+    dog?", where they are nearly all of the quotation, and where it must be said that what they state is in doubt.
+
+    Args:
+        evidence: What answers.
+        question: The question, with its references resolved.
+        phrases: The language.
+        words_from: The probability from which the words of a memory count as sure.
     """
     hits = evidence.current
+    if any(hit.parts.get("words", 1.0) < words_from for hit in hits):
+        return ""
     if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
         return ""
     values = list(dict.fromkeys(filter(None, (date_of_words(hit, question, phrases).strip(_ENDS) for hit in hits))))

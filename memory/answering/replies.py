@@ -45,6 +45,8 @@ def kind_of(request: AnswerRequest) -> Kind:
     intents = request.extraction.intents
     if Intent.FORGET in intents:
         return Kind.FORGET
+    if request.extraction.overview:
+        return Kind.QUESTION
     if request.revised:
         return Kind.QUESTION if is_question(request.message) else Kind.CORRECTION
     if request.extraction.remember or Intent.REMEMBER in intents:

@@ -211,7 +211,7 @@ class EntityMemoryService:
         return CosineBounds() if self._cosine_bounds is None else await self._cosine_bounds()
 
     async def _related_texts(
-        self, query: str, user_id: str, corpus_ids: tuple[str, ...]
+        self, query: str, user_id: str, corpus_ids: tuple[str, ...], *, overview: bool
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """The memories, whose use is counted, and the parts of documents that belong into the prompt of a question.
 
@@ -219,7 +219,13 @@ class EntityMemoryService:
         """
         now = self._now()
         request = SearchRequest(
-            query=query, user_id=user_id, kinds=(HitKind.MEMORY,), asks=True, corpus_ids=corpus_ids, now=now
+            query=query,
+            user_id=user_id,
+            kinds=(HitKind.MEMORY,),
+            asks=True,
+            overview=overview,
+            corpus_ids=corpus_ids,
+            now=now,
         )
         result = await self._retriever.search(request)
         bounds = await self._bounds()
@@ -334,7 +340,9 @@ class EntityMemoryService:
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
             if asks_memory(understood.as_asked(message, now=chat_message.now)):
-                texts, missing = await self._related_texts(resolution.resolved_query, user_id, corpus_ids)
+                texts, missing = await self._related_texts(
+                    resolution.resolved_query, user_id, corpus_ids, overview=understood.extraction.overview
+                )
                 degraded = tuple(dict.fromkeys((*degraded, *missing)))
         except Unavailable as error:
             _log.warning("context_skipped", component=error.component, error=error.message)

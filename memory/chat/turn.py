@@ -112,6 +112,7 @@ class ChatTurn:
             user_id=message.user_id,
             top_k=message.top_k,
             asks=asks_memory(asked),
+            overview=asked.extraction.overview,
             corpus_ids=message.corpus_ids,
             now=message.now,
         )

@@ -279,7 +279,14 @@ class MemorySystem(DialogueMemory):
 
     async def _find(self, context: RetrievedContext, *, user_id: str) -> tuple[SearchResult, tuple[Hit, ...]]:
         asks = asks_memory(context.understood.as_asked(context.message, now=context.at))
-        request = SearchRequest(query=context.query, user_id=user_id, top_k=FETCHED, asks=asks, now=context.at)
+        request = SearchRequest(
+            query=context.query,
+            user_id=user_id,
+            top_k=FETCHED,
+            asks=asks,
+            overview=context.understood.extraction.overview,
+            now=context.at,
+        )
         try:
             result = await self._retriever.search(request)
         except Unavailable as error:

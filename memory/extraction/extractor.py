@@ -121,6 +121,7 @@ class ReadingExtractor(Extractor):
             mentions=tuple(_without_overlaps((given, found, list(find_deixis(text, folded, words))))),
             remember=tuple(find_remember_intents(text, folded, sentences, intents)),
             intents=intents,
+            overview=reading is not None and reading.overview,
             facts=reading.facts if reading else (),
             rewrite=reading.rewrite if reading else None,
             degraded=degraded,
@@ -156,7 +157,7 @@ def _is_part(mention: Mention, name: Mention) -> bool:
 
 
 async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Priority) -> list[Reading]:
-    """Readings in order; what asks to forget by itself does so whatever the conversation was about.
+    """Readings in order; what by itself asks to forget or for an overview does, whatever the conversation was about.
 
     Behind several questions a request is easily read as one more of them, and what was to be forgotten would be quoted.
     """
@@ -169,19 +170,21 @@ async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Prior
     found = dict(zip(by_itself, readings, strict=False))
     in_context = readings[len(by_itself) :]
     return [
-        _asking_to_forget(request.text, reading, found.get(number))
+        _as_by_itself(request.text, reading, found.get(number, reading))
         for number, (request, reading) in enumerate(zip(requests, in_context, strict=True))
     ]
 
 
-def _asking_to_forget(text: str, reading: Reading, by_itself: Reading | None) -> Reading:
-    """The reading, with the request to forget that was found in the message by itself.
+def _as_by_itself(text: str, reading: Reading, by_itself: Reading) -> Reading:
+    """The reading, with the request to forget or for an overview that was found in the message by itself.
 
-    Without one where no word asks for it and something else is likelier: it is found from a low probability on.
+    Without one to forget where no word asks for it and something else is likelier, as it is found from a low
+    probability on, or it asks for an overview ("list my hobbies").
     """
+    reading = reading.model_copy(update={"overview": by_itself.overview})
     if _is_to_forget(text, reading):
         return reading
-    found = by_itself.intents if by_itself and _is_to_forget(text, by_itself) else ()
+    found = by_itself.intents if _is_to_forget(text, by_itself) else ()
     requests = [item for item in found if item[0] is Intent.FORGET]
     others = [item for item in reading.intents if item[0] is not Intent.FORGET]
     return reading.model_copy(update={"intents": (*requests, *others)})
@@ -189,7 +192,9 @@ def _asking_to_forget(text: str, reading: Reading, by_itself: Reading | None) ->
 
 def _is_to_forget(text: str, reading: Reading) -> bool:
     intents = [intent for intent, _ in reading.intents]
-    return Intent.FORGET in intents and (intents[0] is Intent.FORGET or asks_to_forget(text))
+    if Intent.FORGET not in intents or asks_to_forget(text):
+        return Intent.FORGET in intents
+    return intents[0] is Intent.FORGET and not reading.overview
 
 
 def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:

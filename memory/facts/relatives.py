@@ -1,10 +1,11 @@
 """Whom a word like "my sister" or 老婆 means, as far as the speaker has said it."""
 
+import re
 from collections.abc import Mapping
 
 from ..ports.stores.record import UnitOfWork
 from ..values.facts import SPEAKER, Fact
-from ..values.text import fold_lower
+from ..values.text import fold_lower, has_han
 from .statements import bare_name
 
 _RELATIONS: Mapping[str, str] = {
@@ -18,8 +19,17 @@ _RELATIONS: Mapping[str, str] = {
     **dict.fromkeys(("mother", "mum", "mom", "father", "dad", "妈妈", "爸爸", "妈", "爸"), "parent"),
 }
 """Words for one person or animal of the speaker, and the predicate that says who it is."""
+_WORDS = re.compile(
+    rf"\b(?:{'|'.join(word for word in _RELATIONS if not has_han(word))})\b"
+    rf"|{'|'.join(sorted(filter(has_han, _RELATIONS), key=len, reverse=True))}"
+)
 _OF_SEVERAL_KINDS = frozenset({"pet", "sibling", "child", "parent"})
 """Predicates of which the word tells which one is meant: a sister is no brother."""
+
+
+def relation_words(text: str) -> list[str]:
+    """The words of a text that mean one person or animal of the speaker, folded; each once."""
+    return list(dict.fromkeys(_WORDS.findall(fold_lower(text))))
 
 
 async def find_relative(unit: UnitOfWork, word: str) -> Fact | None:

@@ -53,6 +53,8 @@ class Phrases:
     quoted_on: str
     just_said: str
 
+    overview: str
+    more: str
     in_short: str
     dated: str
     day: str
@@ -115,6 +117,8 @@ TRADITIONAL = Phrases(
     said_on="您在 {date} 說的話",
     quoted_on="{date} 說的「{quote}」",
     just_said="您剛才說的事",
+    overview="我記得的有：",
+    more="想知道更多，可以只問其中一件。",
     in_short="{answer}。",
     dated="{words}（{date}）",
     day="{year}年{month}月{day}日",
@@ -188,6 +192,8 @@ SIMPLIFIED = Phrases(
     said_on="您在 {date} 说的话",
     quoted_on="{date} 说的「{quote}」",
     just_said="您刚才说的事",
+    overview="我记得的有：",
+    more="想知道更多，可以只问其中一件。",
     in_short="{answer}。",
     dated="{words}（{date}）",
     day="{year}年{month}月{day}日",
@@ -269,6 +275,8 @@ ENGLISH = Phrases(
     said_on="what you said on {date}",
     quoted_on="“{quote}” ({date})",
     just_said="what you just said",
+    overview="This is what I have:",
+    more="For more, ask me about one thing of it.",
     in_short="{answer}.",
     dated="{words} ({date})",
     day="{day} {month_name} {year}",

@@ -178,7 +178,8 @@ def _line_of(hit: Hit) -> _Line:
 def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) -> Hit:
     """The hit with what was read; of an earlier time, nothing is asked that could be out of date."""
     outdated = reading.outdated if asks_about_now else 0.0
-    parts = {**line.hit.parts, PART: 0.0 if line.asks(reading) else reading.answers, "outdated": outdated}
+    answers = 0.0 if line.asks(reading) else reading.answers
+    parts = {**line.hit.parts, PART: answers, "outdated": outdated, "words": reading.words}
     return line.hit.model_copy(update={"parts": parts, "words": line.words(reading)})
 
 
@@ -219,5 +220,5 @@ def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:
         and (fact.subject, fact.predicate) in outdated
         and fold_lower(fact.object) in fold_lower(hit.meant)
     ]
-    parts = {**hit.parts, PART: best, "outdated": 0.0}
+    parts = {**hit.parts, PART: best, "outdated": 0.0, "words": 1.0}
     return hit.model_copy(update={"parts": parts, "words": objects[0] if objects else hit.meant})

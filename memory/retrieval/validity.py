@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -79,7 +80,7 @@ class ValidityRetriever(Retriever):
     async def _annotated(self, unit: UnitOfWork, request: SearchRequest, hits: Sequence[Hit]) -> list[Hit]:
         found = await unit.memories.get([hit.id for hit in hits if hit.kind is HitKind.MEMORY])
         memories = {memory.memory_id: memory for memory in found}
-        timelines = await _timelines(unit, list(memories.values()))
+        timelines, asking = await _timelines(unit, list(memories.values()))
         asked = await _resolved(unit, find_asked_time(request.query, request.now), request)
         standings: Standings = {}
         for timeline in timelines:
@@ -104,10 +105,11 @@ class ValidityRetriever(Retriever):
         return [
             hit.model_copy(
                 update={
+                    "asks": memories[hit.id].resource_id in asking,
                     "validity": tuple(
                         validity_of(fact, standings[fact.fact_id], changed=changed.get(fact.doubted_by or ""))
                         for fact in stated[memories[hit.id].resource_id]
-                    )
+                    ),
                 }
             )
             if hit.id in memories
@@ -144,10 +146,11 @@ class ValidityRetriever(Retriever):
         return bool(shared) and not any(value and value <= asked for value in values)
 
 
-async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> list[list[Fact]]:
-    """All facts of each subject and predicate of which the memories state one.
+async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> tuple[list[list[Fact]], AbstractSet[str]]:
+    """All facts of each subject and predicate of which the memories state one, and the entries that only ask.
 
-    A memory that only says again what another one said first is known by what was understood of it.
+    A memory that only says again what another one said first, or only asks for an overview, is known by what was
+    understood of it.
     """
     entries = [memory.resource_id for memory in memories]
     first_stated = await unit.facts.stated_in(entries)
@@ -156,17 +159,22 @@ async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> list[list[
         (fact.subject, fact.predicate) for fact in sorted(first_stated, key=lambda fact: rank[fact.resource_id])
     ]
     others = set(entries) - {fact.resource_id for fact in first_stated}
+    asking = set()
     for resource in await unit.log.get([entry for entry in entries if entry in others]):
+        if resource.understanding is None:
+            continue
+        if resource.understanding.only_asks_overview:
+            asking.add(resource.resource_id)
         statements += [
             (bare_name(fact.subject.text) if fact.subject else SPEAKER, fact.predicate)
-            for fact in (resource.understanding.facts if resource.understanding else ())
+            for fact in resource.understanding.facts
         ]
     timelines: dict[tuple[str, str], list[Fact]] = {}
     for subject, predicate in statements:
         key = (normalise(subject), predicate)
         if key not in timelines and len(timelines) < _MAX_TIMELINES:
             timelines[key] = await unit.facts.history(subject, predicate, limit=_MAX_FACTS)
-    return list(timelines.values())
+    return list(timelines.values()), asking
 
 
 async def _resolved(unit: UnitOfWork, asked: AskedTime | None, request: SearchRequest) -> AskedTime | None:

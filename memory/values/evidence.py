@@ -35,6 +35,8 @@ class EvidenceBounds(Value):
         document_from: Likewise an excerpt of a document; chosen on tuning excerpts in the same way.
         beside_from: `answers` from which a further memory is quoted beside the best.
         outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
+        words_from: The probability from which on the words that answer are told before their quotation. Of 664
+            answers in tuning conversations 82% have the right words; of the 563 that reach 0.5, 89%, of the others 43%.
         prompt_from: `answers` from which a memory belongs into a prompt.
         general_from: `unanswered` from which a question that names nothing of the user's is told apart from one about
             the user.
@@ -45,6 +47,7 @@ class EvidenceBounds(Value):
     document_from: float = Field(default=0.5, ge=0, le=1)
     beside_from: float = Field(default=0.5, ge=0, le=1)
     outdated_from: float = Field(default=0.5, ge=0, le=1)
+    words_from: float = Field(default=0.5, ge=0, le=1)
     prompt_from: float = Field(default=0.25, ge=0, le=1)
     general_from: float = Field(default=0.8, ge=0, le=1)
 

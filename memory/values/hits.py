@@ -50,9 +50,9 @@ class SearchRequest(Value):
     """A search in one user's memory.
 
     `entity_type` finds entities of this type or subtype only (000 §6.4). `asks` says whether the query is to be read as
-    a question; None where its form is to tell. `corpus_ids` are corpora of the user's app that may answer a question
-    beside memory; only a retriever that knows corpora searches them. `with_expired` finds memories whose last day is
-    over, too.
+    a question; None where its form is to tell. `overview` says that it asks for all that is known of what it names, or
+    of the user. `corpus_ids` are corpora of the user's app that may answer a question beside memory; only a retriever
+    that knows corpora searches them. `with_expired` finds memories whose last day is over, too.
     """
 
     query: str
@@ -62,6 +62,7 @@ class SearchRequest(Value):
     filters: SearchFilter = SearchFilter()
     entity_type: EntityType | EntitySubtype | None = None
     asks: bool | None = None
+    overview: bool = False
     corpus_ids: tuple[str, ...] = ()
     with_expired: bool = False
     now: Timestamp
@@ -90,14 +91,15 @@ class Hit(Value):
     of an entity, `named` where the query names another entity in full (its score, by which this one was multiplied),
     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs. Of a
     memory that was read together with a question, `answers` is the probability that it is the answer or part of it,
-    `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of
-    `resolved`, else `text`, that answer; empty where it answers by its date alone, None where it was not read.
-    `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
-    `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
-    none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
-    what holds instead, or as well, and `score` and `parts` are those of the match. `place` says where a chunk of a
-    document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where the text is in
-    another language than the query (DESIGN §6).
+    `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of `resolved`,
+    else `text`, that answer; empty where it answers by its date alone, None where it was not read. Among its parts
+    `words` is the probability of these words, if it answers, and `overview` is 1 where it is part of all that is known
+    of someone or something. `resolved` is the text of a memory with its references resolved, where that differs
+    (`Memory.resolved`). `validity` says of the facts that a memory states how they stand at the time that the query
+    asks about; empty where none was found in it. `asks` says that it only asked for an overview. `instead_of` is the
+    text of the memory that matched where this one took its place: it states what holds instead, or as well, and `score`
+    and `parts` are those of the match. `place` says where a chunk of a document stands, whose `text` is the part that
+    is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN §6).
     """
 
     kind: HitKind
@@ -111,6 +113,7 @@ class Hit(Value):
     session_id: str | None = None
     metadata: dict[str, Scalar] = {}
     validity: tuple[Validity, ...] = ()
+    asks: bool = False
     instead_of: str | None = None
     words: str | None = None
     place: Place | None = None
@@ -120,6 +123,11 @@ class Hit(Value):
     def meant(self) -> str:
         """The text with its references resolved."""
         return self.resolved or self.text
+
+    @property
+    def is_part_of_overview(self) -> bool:
+        """Whether it was found as a part of all that is known of someone or something."""
+        return "overview" in self.parts
 
     @property
     def shares_words(self) -> bool:

@@ -29,6 +29,8 @@ class FoundLine:
     outdated: float
     start: int
     end: int
+    words: float
+    """Probability of these words among all of the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
     replaced = outdated.sigmoid().tolist()
-    spans = best_spans(network.word_scores(states, batch)).tolist()
+    best, sure = best_spans(network.word_scores(states, batch))
+    spans, words = best.tolist(), sure.tolist()
     results = []
     for number, row in enumerate(rows):
         lines: dict[int, FoundLine] = {}
@@ -115,15 +118,21 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
             first, last = spans[number][read]
             units = row.units[read]
             start, end = (units[first - 1].start, units[last - 1].end) if first else (0, 0)
-            lines[line] = FoundLine(answers[number][read], replaced[number][read], start, end)
+            lines[line] = FoundLine(answers[number][read], replaced[number][read], start, end, words[number][read])
         results.append(FoundAnswer(tuple(lines[line] for line in range(len(lines))), unanswered[number]))
     return results
 
 
-def best_spans(scores: Tensor) -> Tensor:
-    """The best words of each line: (batch, lines, 1 + units, 2) to (batch, lines, 2), counted from 1; 0 for none.
+def best_spans(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The best words of each line, counted from 1, 0 for none, and their probability among all of the line.
 
     The end does not lie before the start, and at most `MAX_SPAN` units are taken.
+
+    Args:
+        scores: Shape (batch, lines, 1 + units, 2).
+
+    Returns:
+        Shapes (batch, lines, 2) and (batch, lines).
     """
     places = scores.shape[2]
     sums = scores[..., :, None, 0] + scores[..., None, :, 1]  # (batch, lines, 1 + units, 1 + units)
@@ -131,5 +140,6 @@ def best_spans(scores: Tensor) -> Tensor:
     width = at[None, :] - at[:, None]
     allowed = (width >= 0) & (width < MAX_SPAN)
     allowed[0, 1:] = False
-    best = sums.masked_fill(~allowed, -torch.inf).flatten(2).argmax(-1)  # (batch, lines)
-    return torch.stack([best // places, best % places], dim=-1)
+    shares = sums.masked_fill(~allowed, -torch.inf).flatten(2).softmax(-1)
+    probability, best = shares.max(-1)  # (batch, lines)
+    return torch.stack([best // places, best % places], dim=-1), probability

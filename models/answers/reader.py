@@ -156,6 +156,7 @@ def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReadin
                 outdated=settings.outdated(line.outdated),
                 start=line.start,
                 end=line.end,
+                words=line.words,
             )
             for line in found.lines
         ),

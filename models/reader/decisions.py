@@ -30,6 +30,7 @@ class Thresholds(Value):
         names: Least probability of a name of each subtype.
         intents: Least probability of each intent beside the most probable one.
         forget: Likewise of asking to forget, which nobody says again: what it means is looked for before anything goes.
+        overview: Least probability of asking for an overview.
         facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier.
     """
@@ -40,6 +41,7 @@ class Thresholds(Value):
     names: Mapping[EntitySubtype, float] = dict.fromkeys(EntitySubtype, 0.5)
     intents: float = 0.5
     forget: float = 0.1
+    overview: float = 0.5
     facts: float = 0.2
     qualifiers: float = 0.5
 

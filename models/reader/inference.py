@@ -35,6 +35,7 @@ class Found:
         names: In text order, without overlaps.
         intents: Probability of each intent, in the order of `Intent`.
         ask: Uncalibrated probability that a reference is ambiguous.
+        overview: Probability that it asks for all that is known of someone or something.
         chain: The best edits.
         facts: In text order of their objects.
     """
@@ -43,6 +44,7 @@ class Found:
     names: tuple[TaggedSpan, ...]
     intents: tuple[float, ...]
     ask: float
+    overview: float
     chain: EditChain
     facts: tuple[DecodedFact, ...]
 
@@ -161,7 +163,7 @@ def _find(
     network: ReaderNetwork, rows: Sequence[Features], batch: dict[str, Tensor], settings: ReaderSettings
 ) -> list[Found]:
     states = network.states(batch)
-    intents, ask = network.message_scores(states, batch)
+    intents, ask, overview = network.message_scores(states, batch)
     names = network.names(states, batch["unit_tokens"], batch["unit_counts"]).cpu()
     facts = decode_facts(network.facts, states, batch, rows, settings.thresholds)
     chains = [_NO_EDITS] * len(rows)
@@ -175,6 +177,7 @@ def _find(
         ):
             chains[number] = chain
     intent_rows, ask_values = intents.sigmoid().tolist(), ask.sigmoid().tolist()
+    overviews = overview.sigmoid().tolist()
     return [
         Found(
             features=row,
@@ -183,6 +186,7 @@ def _find(
             else (),
             intents=tuple(intent_rows[number]),
             ask=ask_values[number],
+            overview=overviews[number],
             chain=chains[number],
             facts=tuple(facts[number]),
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from memory.values.base import Value
 
@@ -44,6 +45,25 @@ class ReaderShape(Value):
     hidden: int = 384
 
 
+class OverviewHead(nn.Module):
+    """Log-odds that a message asks for an overview, from `ReaderNetwork.summary`.
+
+    Args:
+        hidden: Width of the body.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(2 * hidden, hidden // 3)
+        self.dropout = nn.Dropout(0.3)
+        self.score = nn.Linear(hidden // 3, 1)
+
+    @override
+    def forward(self, summary: Tensor) -> Tensor:
+        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(summary))))
+        return scores[:, 0]
+
+
 class ReaderNetwork(nn.Module):
     """The body and the heads.
 
@@ -67,6 +87,7 @@ class ReaderNetwork(nn.Module):
         self.intent_score = nn.Linear(shape.hidden, shape.intents)
         self.ask_hidden = nn.Linear(2 * shape.hidden, shape.hidden)
         self.ask_score = nn.Linear(shape.hidden, 1)
+        self.overview = OverviewHead(shape.hidden)
         nn.init.normal_(self.sources.weight, std=0.02)
 
     def states(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -89,11 +110,15 @@ class ReaderNetwork(nn.Module):
         ).last_hidden_state
         return output.float()
 
-    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Log-odds of each intent, shape (batch, intents), and of asking back, shape (batch,)."""
+    def summary(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
+        """What the message is about as a whole: the first state beside the mean, shape (batch, 2 · hidden)."""
         of_message = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
         mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
-        summary = torch.cat([states[:, 0], mean], dim=-1)
+        return torch.cat([states[:, 0], mean], dim=-1)
+
+    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Log-odds of each intent, shape (batch, intents), of asking back and of asking for an overview, (batch,)."""
+        summary = self.summary(states, batch)
         intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
-        return intents, ask[:, 0]
+        return intents, ask[:, 0], self.overview(summary)

@@ -152,6 +152,7 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
     return Reading(
         names=tuple(name for found in windows for name in found.names),
         intents=() if is_blank else (first, *more),
+        overview=len(windows) == 1 and windows[0].overview >= settings.thresholds.overview,
         rewrite=rewrite_of(windows[0], settings),
         facts=tuple(fact for found in windows for fact in facts_of(found)),
     )

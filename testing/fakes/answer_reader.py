@@ -24,6 +24,7 @@ class FakeAnswerReader(AnswerReader):
     Args:
         answers: By question, the lines that answer.
         outdated: By question, the lines of which another took the place.
+        words: The probability of the words that answer.
         error: Raised by every call.
     """
 
@@ -32,10 +33,12 @@ class FakeAnswerReader(AnswerReader):
         *,
         answers: Mapping[str, Lines] | None = None,
         outdated: Mapping[str, Lines] | None = None,
+        words: float = 1.0,
         error: JiyiError | None = None,
     ) -> None:
         self.answers = dict(answers or {})
         self.outdated = dict(outdated or {})
+        self.words = words
         self.error = error
         self.requests: list[AnswerReadRequest] = []
         self._analyzer = KeywordAnalyzer()
@@ -67,6 +70,7 @@ class FakeAnswerReader(AnswerReader):
             outdated=_UNLIKELY if old_words is None else _SURE,
             start=start if found else 0,
             end=start + len(found) if found else 0,
+            words=self.words,
         )
 
 

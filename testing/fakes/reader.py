@@ -92,17 +92,23 @@ def read_one(request: ReadRequest) -> Reading:
     )
 
 
-def stated(text: str, *facts: str, intents: str = "statement") -> Reading:
+def stated(text: str, *facts: str, intents: str = "statement", overview: bool = False) -> Reading:
     """The reading of a message that states facts, for a test to script.
 
     Args:
         text: The message.
         facts: As the chat corpus writes them: `user | lives_in | 三峽 | planned, time=下個月`.
         intents: As the chat corpus writes them: `correction, statement`.
+        overview: Whether it asks for all that is known of someone or something.
     """
     marked = tuple((Intent(intent.strip()), _SURE) for intent in intents.split(","))
     return read_one(ReadRequest(text=text)).model_copy(
-        update={"facts": tuple(_fact(text, fact) for fact in facts), "intents": marked, "rewrite": Rewrite(text=text)}
+        update={
+            "facts": tuple(_fact(text, fact) for fact in facts),
+            "intents": marked,
+            "overview": overview,
+            "rewrite": Rewrite(text=text),
+        }
     )
 
 

@@ -28,6 +28,7 @@ from memory.ports.models.answer_reading import AnswerReader
 from memory.ports.services import LearnReport
 from memory.ports.stores.generations import VectorModel
 from memory.retrieval.answers import AnswerRetriever
+from memory.retrieval.overviews import OverviewRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
 from memory.values.hits import CosineBounds, SearchRequest, SearchResult
@@ -120,9 +121,10 @@ class World:
         """From now on memories are read together with what is asked in chat."""
         analyzer = KeywordAnalyzer()
         searching = ValidityRetriever(self.retriever, record=self.record, analyzer=analyzer)
+        reading = AnswerRetriever(searching, reader=reader)
         self.chat_turn = ChatTurn(
             reader=self.reader,
-            retriever=AnswerRetriever(searching, reader=reader),
+            retriever=OverviewRetriever(reading, record=self.record, analyzer=analyzer),
             answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
             additions=self.additions,
             uses=self.tally,

@@ -72,7 +72,7 @@ MEANS: dict[str, Mean] = {
 
 
 def main() -> None:
-    """Trains every stage and exports the mean that ships."""
+    """Trains every stage, exports the mean that ships, and trains the head for overviews on it."""
     parser = recipe_parser("Trains the reader that ships.", "public data sets")
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
     parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
@@ -100,6 +100,7 @@ def main() -> None:
         options_from=options_from,
     )
     _export(made["shipped"], arguments.weights, arguments.cache, corpora)
+    run_module("reader.overviews", *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
 
 
 def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:

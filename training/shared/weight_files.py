@@ -1,12 +1,13 @@
 """Writes the weight files that ship (`models.assets.weight_files` describes and reads them)."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from models.assets.cache_folders import sha256_of
@@ -35,15 +36,45 @@ def save_weights(path: Path, network: nn.Module, settings: WeightSettings, body_
     for name, parameter in network.named_parameters():
         if FROZEN in name:
             continue
-        value = parameter.detach().float().cpu().numpy()
+        value = _values(parameter)
         if name in prepared:
             value = value - prepared[name].detach().float().numpy()
             if not value.any():
                 continue
-        if value.ndim == 1:
-            tensors[name] = value.astype(np.float16)
-        else:
-            tensors[f"{name}.packed"], tensors[f"{name}.scales"] = quantise(value, bits_of(name))
+        tensors |= _stored(name, value)
+    return _write(path, tensors, settings)
+
+
+def replace_weights(path: Path, parameters: Mapping[str, nn.Parameter], settings: WeightSettings) -> int:
+    """Writes parameters of a head into a weight file, which may not have them, and leaves the others as they are.
+
+    Args:
+        path: The file.
+        parameters: By name; none of the body.
+        settings: Kept in the metadata.
+
+    Returns:
+        Size of the file, in bytes.
+    """
+    tensors = load_file(path)
+    for name, parameter in parameters.items():
+        tensors |= _stored(name, _values(parameter))
+    return _write(path, tensors, settings)
+
+
+def _values(parameter: nn.Parameter) -> Floats:
+    values: Floats = parameter.detach().float().cpu().numpy()
+    return values
+
+
+def _stored(name: str, value: Floats) -> dict[str, npt.NDArray[Any]]:
+    if value.ndim == 1:
+        return {name: value.astype(np.float16)}
+    packed, scales = quantise(value, bits_of(name))
+    return {f"{name}.packed": packed, f"{name}.scales": scales}
+
+
+def _write(path: Path, tensors: dict[str, npt.NDArray[Any]], settings: WeightSettings) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = json.dumps(settings.model_dump(mode="json"), ensure_ascii=False)
     save_file(tensors, path, metadata={"jiyi": metadata})

@@ -12,6 +12,7 @@ from memory.ports.services import Retriever
 from memory.ports.stores.generations import VectorModel, VectorSpace
 from memory.ports.stores.record import SystemOfRecord
 from memory.retrieval.answers import AnswerRetriever
+from memory.retrieval.overviews import OverviewRetriever
 from memory.retrieval.reranking import RerankingRetriever
 from memory.retrieval.retriever import HybridRetriever
 from memory.retrieval.validity import ValidityRetriever
@@ -99,9 +100,9 @@ def make_searching(
     if knowledge is not None:
         searching = CorpusRetriever(searching, knowledge=knowledge, analyzer=KeywordAnalyzer())
     reader = answer_reader_of(args, parts)
-    if reader is None:
-        return searching
-    return AnswerRetriever(searching, reader=MeteredAnswerReader(reader, metrics), recipe=args.answers.recipe)
+    if reader is not None:
+        searching = AnswerRetriever(searching, reader=MeteredAnswerReader(reader, metrics), recipe=args.answers.recipe)
+    return OverviewRetriever(searching, record=record, analyzer=KeywordAnalyzer())
 
 
 def answer_reader_of(args: AppArgs, parts: Mapping[str, Handle]) -> AnswerReader | None:

@@ -43,12 +43,14 @@ class LineReading(Value):
         outdated: The probability that what it answers held once and another line replaced it, 0 to 1.
         start: Where the words that answer begin, in code points of the line's text.
         end: Where they end; equal to `start` where the line answers without words of its own (its date alone).
+        words: The probability that these are the words, if the line answers, 0 to 1.
     """
 
     answers: float
     outdated: float
     start: int
     end: int
+    words: float = 1.0
 
 
 class AnswerReading(Value):

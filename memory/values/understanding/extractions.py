@@ -20,7 +20,8 @@ class RememberIntent(Value):
 class Extraction(Value):
     """All that was found in one text; mentions are in text order and do not overlap.
 
-    `intents` are those that hold, most probable first; `facts` those that it states. `rewrite` says what the text means
+    `intents` are those that hold, most probable first; `overview` says whether it asks for all that is known of someone
+    or something; `facts` are those that it states. `rewrite` says what the text means
     in the conversation in which it was read, None where it was read alone. `degraded` names the parts without which it
     was made (DESIGN §7). `version` says which code and weights made it (`Extractor.version`); it is empty where that
     is not known.
@@ -29,10 +30,16 @@ class Extraction(Value):
     mentions: tuple[Mention, ...] = ()
     remember: tuple[RememberIntent, ...] = ()
     intents: tuple[Intent, ...] = ()
+    overview: bool = False
     facts: tuple[StatedFact, ...] = ()
     rewrite: Rewrite | None = None
     degraded: tuple[str, ...] = ()
     version: str = ""
+
+    @property
+    def only_asks_overview(self) -> bool:
+        """Whether it asks for an overview, and neither states anything nor asks to remember."""
+        return self.overview and not self.facts and not self.remember
 
     def is_by(self, version: str) -> bool:
         """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""

@@ -148,10 +148,12 @@ class Reading(Value):
     """All that the reader finds in one message.
 
     `names` are in text order and do not overlap; `intents` are the probabilities of the intents that hold, most
-    probable first, never empty for a text that is not white space.
+    probable first, never empty for a text that is not white space. `overview` says whether it asks for all that is
+    known of someone or something.
     """
 
     names: tuple[TaggedSpan, ...] = ()
     intents: tuple[tuple[Intent, float], ...] = ()
+    overview: bool = False
     rewrite: Rewrite
     facts: tuple[StatedFact, ...] = ()

@@ -234,3 +234,13 @@ async def test_a_request_says_that_it_cannot_be_done_and_what_memory_has_for_it(
     ]
     world.read_by(FakeAnswerReader(answers={wish: {}}))
     assert (await world.say(wish, session="v"))[1].answer.text.startswith("這件事我沒辦法代勞，我只能記住您說的")
+
+
+@pytest.mark.parametrize(("sure", "first"), [(0.6, "三峽。"), (0.4, "您說過（2026-05-10）：「上個月搬到三峽了」")])
+async def test_words_that_are_not_sure_are_not_told_before_their_quotation(
+    world: World, sure: float, first: str
+) -> None:
+    situation = Situation(TOLD_HANT, "我現在住哪裡？", {"三峽": "三峽"}, ())
+    reader = FakeAnswerReader(answers={situation.asked: situation.answers}, words=sure)
+    answer = await ask(world, situation, reader)
+    assert answer.text.splitlines()[0] == first

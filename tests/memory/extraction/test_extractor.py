@@ -369,3 +369,21 @@ async def test_a_request_to_forget_that_is_not_the_likeliest_has_a_word_that_ask
     extractor = ReadingExtractor(FakeReader(scripted={text: stated(text, intents=intents)}))
     [extraction] = await extractor.extract([text], contexts=[Context()])
     assert extraction.intents == found
+
+
+@pytest.mark.parametrize(
+    ("text", "intents", "found"),
+    [
+        ("list my hobbies", "forget, request", (Intent.REQUEST,)),
+        ("forget all my hobbies", "forget, request", (Intent.FORGET, Intent.REQUEST)),
+    ],
+)
+async def test_a_request_for_an_overview_is_none_to_forget_but_in_its_words(
+    text: str, intents: str, found: tuple[Intent, ...]
+) -> None:
+    extractor = ReadingExtractor(FakeReader(scripted={text: stated(text, intents=intents, overview=True)}))
+    context = Context(turns=("What car do I drive?",))
+    [alone, behind] = await extractor.extract([text, text], contexts=[Context(), context])
+    assert (alone.intents, behind.intents) == (found, found)
+    assert alone.overview
+    assert behind.overview

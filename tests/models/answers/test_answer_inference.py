@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -69,9 +71,12 @@ def test_padding_is_no_part_of_a_row() -> None:
 @given(st.integers(0, 2**31), st.integers(1, 60))
 def test_words_run_forwards_and_are_the_best_of_all_allowed(seed: int, units: int) -> None:
     scores = torch.randn(1, 2, 1 + units, 2, generator=torch.Generator().manual_seed(seed))
-    for line, (first, last) in enumerate(best_spans(scores)[0].tolist()):
+    spans, sure = best_spans(scores)
+    for line, (first, last) in enumerate(spans[0].tolist()):
         starts, ends = scores[0, line].unbind(-1)
         allowed = [(0, 0)] + [
             (start, end) for start in range(1, units + 1) for end in range(start, min(units, start + MAX_SPAN - 1) + 1)
         ]
-        assert (first, last) == max(allowed, key=lambda span: float(starts[span[0]] + ends[span[1]]))
+        weights = {span: math.exp(float(starts[span[0]] + ends[span[1]])) for span in allowed}
+        assert (first, last) == max(allowed, key=weights.__getitem__)
+        assert float(sure[0, line]) == pytest.approx(weights[first, last] / sum(weights.values()), rel=1e-4)

@@ -25,7 +25,7 @@ class WordsInCommon(SentenceSimilarity):
     async def of_neighbours(self, sentences: Sequence[str]) -> list[float]:
         self.asked.append(list(sentences))
         sets = [set(sentence) for sentence in sentences]
-        return [len(one & other) / len(one | other) for one, other in pairwise(sets)]
+        return [len(one & other) / max(1, len(one | other)) for one, other in pairwise(sets)]
 
 
 async def _chunks(
