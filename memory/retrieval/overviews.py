@@ -21,7 +21,7 @@ from ..values.facts import SPEAKER, Fact
 from ..values.hits import SearchRequest, SearchResult
 from ..values.predicates import CategoryName, category_of
 from ..values.records import Memory
-from ..values.text import normalise
+from ..values.text import fold_lower, has_han, normalise
 from ..values.understanding.dialogue import Role
 from .answers import PART
 from .legs import matches_filter
@@ -34,8 +34,9 @@ _FIRST = (
     "condition", "medication", "pet", "hobby",
 )  # fmt: skip
 """Predicates that say most of who somebody is."""
-_MAX_SEARCHED = 2_000
-"""Latest facts and memories among which is looked for what is known."""
+_MAX_SEARCHED = 1_000
+"""Latest facts, and latest memories beside those that mention a named entity, among which is looked for what is known.
+"""
 
 
 class OverviewRetriever(Retriever):
@@ -85,8 +86,9 @@ class _KnownLines(Retriever):
     async def search(self, request: SearchRequest) -> SearchResult:
         try:
             async with self._record.reading(user_id=request.user_id) as unit:
-                known = await _read_known(unit, request)
-                found = await self._find(unit, request.query, known)
+                named = await self._named(unit, request.query)
+                known = await _read_known(unit, request, named.ids if named else frozenset())
+                found = self._find(request.query, named, known)
         except Unavailable as error:
             return SearchResult(degraded=(log_degraded("record", error),))
         hits = [
@@ -95,8 +97,7 @@ class _KnownLines(Retriever):
         answering = tuple(hit for hit in hits if may_answer(hit))[: request.top_k]
         return SearchResult(hits=answering, unanswered=0.0 if answering else 1.0)
 
-    async def _find(self, unit: UnitOfWork, query: str, known: "_Known") -> list[Memory]:
-        named = await self._named(unit, query)
+    def _find(self, query: str, named: "_Named | None", known: "_Known") -> list[Memory]:
         predicates = predicates_named(query)
         if named is not None:
             facts = [fact for fact in known.facts if named.has(fact) and fact.predicate in predicates]
@@ -148,6 +149,8 @@ class _Named:
         """Whether a memory names it."""
         if not self.ids.isdisjoint(memory.entity_ids):
             return True
+        if not _has_any(memory, self.names):
+            return False
         text = ComparableText(memory.resolved or memory.text)
         return any(next(text.find(name), None) is not None for name in self.names)
 
@@ -172,16 +175,26 @@ class _Known:
 
     def sharing_most(self, terms: AbstractSet[str], analyzer: KeywordAnalyzer) -> list[Memory]:
         """The memories that have most of these terms."""
-        shared = [len(terms & analyzer.content_terms(memory.resolved or memory.text)) for memory in self.memories]
+        parts = [term if has_han(term) else term[:-1] for term in terms]  # "ivi" is the stem of "Ivy"
+        likely = [memory for memory in self.memories if _has_any(memory, parts)]  # to analyse a text takes longer
+        shared = [len(terms & analyzer.content_terms(memory.resolved or memory.text)) for memory in likely]
         most = max(shared, default=0)
-        return [memory for memory, count in zip(self.memories, shared, strict=True) if most and count == most]
+        return [memory for memory, count in zip(likely, shared, strict=True) if most and count == most]
 
 
-async def _read_known(unit: UnitOfWork, request: SearchRequest) -> _Known:
+async def _read_known(unit: UnitOfWork, request: SearchRequest, entity_ids: Iterable[str]) -> _Known:
     facts = [fact for fact in await unit.facts.list(limit=_MAX_SEARCHED) if is_current(fact, request.now)]
     memories = await unit.memories.recent(limit=_MAX_SEARCHED)
+    mentioning = [memory for id_ in sorted(entity_ids) for memory in await unit.memories.mentioning(id_)]
+    memories = sorted(_distinct([*memories, *mentioning]), key=lambda memory: memory.created_at, reverse=True)
     said = [memory for memory in memories if memory.role is Role.USER and matches_filter(memory, request.filters)]
     return _Known(facts, said)
+
+
+def _has_any(memory: Memory, parts: Iterable[str]) -> bool:
+    """Whether the text of a memory has one of these folded parts anywhere."""
+    folded = fold_lower(memory.resolved or memory.text)
+    return any(part in folded for part in parts)
 
 
 def _distinct(memories: Iterable[Memory]) -> list[Memory]:
