@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from ..language.phrases import Phrases
+from ..language.questions import asks_date
 from ..values.facts import Standing, Validity
 from ..values.hits import Hit, Place
 from ..values.text import has_han, normalise
@@ -96,12 +97,15 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, word
         phrases: The language.
         words_from: The probability from which the words of a memory count as sure.
     """
-    hits = evidence.current
-    if any(hit.parts.get("words", 1.0) < words_from for hit in hits):
+    hits = [hit if hit.parts.get("words", 1.0) >= words_from else _without_words(hit) for hit in evidence.current]
+    if any(hit.words is None and not asks_date(question) for hit in hits):
         return ""
     if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
         return ""
-    values = list(dict.fromkeys(filter(None, (date_of_words(hit, question, phrases).strip(_ENDS) for hit in hits))))
+    told = [date_of_words(hit, question, phrases).strip(_ENDS) for hit in hits]
+    if any(not words and hit.words is None for hit, words in zip(hits, told, strict=True)):
+        return ""
+    values = list(dict.fromkeys(filter(None, told)))
     if not values and len(hits) == 1 and hits[0].words == "":
         values = [write_day(hits[0].created_at, phrases)]
     asked = normalise(question)
@@ -168,6 +172,11 @@ def _holding(hit: Hit) -> str:
 
 def _holds_words(hit: Hit) -> Callable[[str], int]:
     return lambda text: int(bool(hit.words) and str(hit.words) in text)
+
+
+def _without_words(hit: Hit) -> Hit:
+    """What is told of a memory whose words are not sure: its date alone, where that is asked for."""
+    return hit.model_copy(update={"words": None})
 
 
 def _date(hit: Hit) -> str:

@@ -244,3 +244,12 @@ async def test_words_that_are_not_sure_are_not_told_before_their_quotation(
     reader = FakeAnswerReader(answers={situation.asked: situation.answers}, words=sure)
     answer = await ask(world, situation, reader)
     assert answer.text.splitlines()[0] == first
+
+
+async def test_the_date_that_is_asked_for_is_told_where_the_words_are_not_sure(world: World) -> None:
+    told = (("2026-03-10", "I bought the kayak yesterday"),)
+    situation = Situation(told, "When did I buy the kayak?", {"kayak": "kayak"}, ())
+    reader = FakeAnswerReader(answers={situation.asked: situation.answers}, words=0.2)
+    answer = await ask(world, situation, reader)
+    assert answer.text.splitlines()[0] == "9 March 2026."
+    assert "yesterday" in answer.text.splitlines()[1]
