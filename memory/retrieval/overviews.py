@@ -26,7 +26,7 @@ from ..values.understanding.dialogue import Role
 from .answers import PART
 from .legs import matches_filter
 from .ranking import memory_hit
-from .retriever import log_degraded
+from .retriever import is_found, log_degraded
 from .validity import ValidityRetriever
 
 _FIRST = (
@@ -44,8 +44,8 @@ class OverviewRetriever(Retriever):
 
     That is, in this order: the entities and relatives that it names ("my sister"), with what states a fact of them or
     names them; the kinds of things that it names, with what states one of the user's and what is known of those that
-    are someone; what has most of its other words; and where it has none, the user. To things of a kind what answers the
-    request as a question is added. What nothing is known of has no answer.
+    are someone; what has most of its other words; and where it has none, the user. What answers the request as a
+    question is added to things of a kind, and from corpora. What nothing is known of has no answer.
 
     Args:
         retriever: Searches.
@@ -62,7 +62,7 @@ class OverviewRetriever(Retriever):
         if not request.overview:
             return await self._retriever.search(request)
         known = await self._known.search(request)
-        if known.degraded or predicates_named(request.query):
+        if known.degraded or request.corpus_ids or predicates_named(request.query):
             return _together(known, await self._retriever.search(request), top_k=request.top_k)
         return known
 
@@ -187,7 +187,11 @@ async def _read_known(unit: UnitOfWork, request: SearchRequest, entity_ids: Iter
     memories = await unit.memories.recent(limit=_MAX_SEARCHED)
     mentioning = [memory for id_ in sorted(entity_ids) for memory in await unit.memories.mentioning(id_)]
     memories = sorted(_distinct([*memories, *mentioning]), key=lambda memory: memory.created_at, reverse=True)
-    said = [memory for memory in memories if memory.role is Role.USER and matches_filter(memory, request.filters)]
+    said = [
+        memory
+        for memory in memories
+        if memory.role is Role.USER and matches_filter(memory, request.filters) and is_found(memory, request)
+    ]
     return _Known(facts, said)
 
 

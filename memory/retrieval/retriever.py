@@ -157,11 +157,12 @@ class HybridRetriever(Retriever):
             entities = await unit.entities.get(ids[HitKind.ENTITY])
             stored = await unit.memories.get(ids[HitKind.MEMORY])
             previous = await unit.memories.previous(ids[HitKind.MEMORY]) if self._recipe.beside else {}
-        memories = {memory.memory_id: memory for memory in (*unindexed, *stored) if _is_found(memory, request)}
+        memories = {memory.memory_id: memory for memory in (*unindexed, *stored) if is_found(memory, request)}
         return entities, [memories[id_] for id_ in ids[HitKind.MEMORY] if id_ in memories], previous
 
 
-def _is_found(memory: Memory, request: SearchRequest) -> bool:
+def is_found(memory: Memory, request: SearchRequest) -> bool:
+    """Whether a search may find a memory: not one that was anonymised, nor one whose last day is over."""
     is_over = memory.is_expired(request.now.date()) and not request.with_expired
     return not memory.is_anonymised and not is_over
 

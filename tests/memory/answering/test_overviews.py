@@ -6,6 +6,7 @@ import pytest
 
 from memory.answering.answers import Answer
 from memory.values.hits import HitKind
+from memory.values.records import EXPIRES_ON
 from testing.fakes.answer_reader import FakeAnswerReader
 from testing.fakes.reader import stated
 from tests.memory.conftest import World
@@ -119,6 +120,22 @@ async def test_what_only_asked_for_an_overview_is_not_told(world: World) -> None
 async def test_a_question_that_asks_for_one_thing_gets_no_overview(world: World) -> None:
     answer = await ask(world, "Tell me about Ivy", overview=False, read="boiler")
     assert "boiler" in answer.text
+
+
+async def test_what_is_over_since_its_last_day_is_not_told(world: World) -> None:
+    await ask(world, "Tell me about Ivy")
+    async with world.record.writing(user_id="ann") as unit:
+        memories = await unit.memories.recent(limit=100)
+        over = [memory for memory in memories if "cashews" in memory.text]
+        await unit.memories.save(
+            [memory.model_copy(update={"metadata": {EXPIRES_ON: "2026-05-01"}}) for memory in over]
+        )
+        await unit.commit()
+    answer = await ask(world, "Ivy, everything", ())
+    assert over
+    assert [line.partition("“")[2].strip("”") for line in answer.text.splitlines()[1:]] == [
+        "My daughter Ivy plays the violin"
+    ]
 
 
 async def test_one_user_gets_nothing_of_another(world: World) -> None:
