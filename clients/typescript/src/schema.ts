@@ -5670,16 +5670,22 @@ export interface components {
          *     of an entity, `named` where the query names another entity in full (its score, by which this one was multiplied),
          *     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs. Of a
          *     memory that was read together with a question, `answers` is the probability that it is the answer or part of it,
-         *     `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of
-         *     `resolved`, else `text`, that answer; empty where it answers by its date alone, None where it was not read.
-         *     `resolved` is the text of a memory with its references resolved, where that differs (`Memory.resolved`).
-         *     `validity` says of the facts that a memory states how they stand at the time that the query asks about; empty where
-         *     none was found in it. `instead_of` is the text of the memory that matched where this one took its place: it states
-         *     what holds instead, or as well, and `score` and `parts` are those of the match. `place` says where a chunk of a
-         *     document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where the text is in
-         *     another language than the query (DESIGN §6).
+         *     `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of `resolved`,
+         *     else `text`, that answer; empty where it answers by its date alone, None where it was not read. Among its parts
+         *     `words` is the probability of these words, if it answers, and `overview` is 1 where it is part of all that is known
+         *     of someone or something. `resolved` is the text of a memory with its references resolved, where that differs
+         *     (`Memory.resolved`). `validity` says of the facts that a memory states how they stand at the time that the query
+         *     asks about; empty where none was found in it. `asks_overview` says that it only asked for one. `instead_of` is the
+         *     text of the memory that matched where this one took its place: it states what holds instead, or as well, and `score`
+         *     and `parts` are those of the match. `place` says where a chunk of a document stands, whose `text` is the part that
+         *     is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN §6).
          */
         Hit: {
+            /**
+             * Asks Overview
+             * @default false
+             */
+            asks_overview?: boolean;
             /**
              * Created At
              * Format: date-time

@@ -13,10 +13,10 @@ from storage.redis.sessions import RedisSessions
 def files_with(folder: Path, word: str) -> list[str]:
     """Names of the files that hold ``word``. The server rewrites its log meanwhile: a file that went holds nothing."""
     found = []
-    for file in folder.rglob("*"):
-        with suppress(FileNotFoundError, IsADirectoryError):
-            if word.encode() in file.read_bytes():
-                found.append(file.name)
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file() and word.encode() in path.read_bytes():
+                found.append(path.name)
     return found
 
 
