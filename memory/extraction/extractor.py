@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ..language.forget_words import asks_to_forget
 from ..language.han_tokens import Words
+from ..language.latin_tokens import find_codes
 from ..language.sentences import Sentences
 from ..ports.models.language import Extractor, Priority, Reader
 from ..values.errors import Unavailable
@@ -16,7 +17,6 @@ from ..values.text import fold
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.mentions import KNOWN_NAME, SEED_NAME, EntitySubtype, Mention, MentionLevel
 from ..values.understanding.readings import Context, Intent, Reading, ReadRequest
-from .codes import find_codes
 from .comparable_text import ComparableText
 from .deixis import find_deixis
 from .remembering import find_remember_intents

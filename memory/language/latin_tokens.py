@@ -1,6 +1,7 @@
-"""Latin words, codes and numbers with offsets; addresses of the web are no words."""
+"""Latin words and numbers with offsets, and which of them are identifiers; addresses of the web are no words."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _LETTER = r"A-Za-z\u00c0-\u024f\u0300-\u036f"
@@ -8,6 +9,15 @@ _TOKEN = re.compile(rf"[{_LETTER}0-9]+(?:[-_.'/][{_LETTER}0-9]+)*(?:\+\+|#(?![{_
 _URL = re.compile(r"(?:https?://|www\.)[^\s\u3000-\u9fff\uff00-\uffef]{1,2000}")
 _ADDRESS_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 _LONGEST = 60
+_CODE = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*$")
+_SHORTEST = 4
+"""Characters of a code; shorter ones are hardly ever names in conversation: Q4, A2, B1."""
+_ORDINARY = re.compile(
+    r"[vV]\d+(?:\.\d+)*$|\d+(?:-[a-z]+)+$|(?:19|20)\d\d[-/.].*$|\d{1,2}/\d{1,2}.*$|[a-z]+\d{0,2}$|\d+x\d*$|[A-Za-z]?\d+[-/.]\d+[-/.]\d+$"
+)
+"""Versions, words of numbers, dates, sizes: v2.3, 3-year, 2026-03-02, mp3, 4x4."""
+_AMOUNT = re.compile(r"\d+(?:\.\d+)?-?[A-Za-z]{1,5}$|\d[^A-Z]*$")
+_NUMBERED = re.compile(r"(?<![\w-])(?:Room|Rack|Gate|Building|ISO|IEC|IEEE|RFC) [A-Z]?\d+(?:[-.:]\d+)*(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,20 @@ def latin_tokens(folded: str) -> list[LatinToken]:
     return tokens
 
 
+def find_codes(folded: str) -> Iterator[tuple[int, int]]:
+    """Finds identifiers in a folded text, which may overlap (DESIGN §6).
+
+    They are tokens that mix letters and digits (`RM05-008`, `B2-17`, `H200`), rooms and standards (`Room 101`,
+    `ISO 9001`), but not bare numbers, versions, dates, telephone numbers, ordinals and amounts with a unit (`3pm`,
+    `20kg`).
+    """
+    for token in latin_tokens(folded):
+        if _is_code(token.text):
+            yield token.start, token.end
+    for match in _NUMBERED.finditer(folded):
+        yield match.span()
+
+
 def _addresses(folded: str) -> list[tuple[int, int]]:
     """Spans of web and mail addresses, the first one last."""
     spans = [match.span() for match in _URL.finditer(folded)]
@@ -56,3 +80,9 @@ def _addresses(folded: str) -> list[tuple[int, int]]:
             spans.append((start, end))
         place = folded.find("@", end)
     return sorted(spans, reverse=True)
+
+
+def _is_code(text: str) -> bool:
+    if len(text) < _SHORTEST or not _CODE.match(text) or _ORDINARY.match(text):
+        return False
+    return not (text[0].isdigit() and _AMOUNT.match(text))

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
-from ..extraction.codes import find_codes
 from ..facts.asked_times import find_asked_time
+from ..language.latin_tokens import find_codes
 from ..language.questions import is_question
 from ..language.sentences import split_sentences
 from ..language.wording import first_person

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from typing_extensions import override
 
-from ...extraction.codes import find_codes
 from ...extraction.extractor import READER
 from ...extraction.junk import is_junk
 from ...language.keywords import STOP_WORDS_ENGLISH
+from ...language.latin_tokens import find_codes
 from ...ports.models.language import Extractor
 from ...ports.stores.graphs import EntityExtractor
 from ...values.errors import ModelUnavailable
