@@ -50,7 +50,7 @@ class Evidence:
 
 def may_answer(hit: Hit) -> bool:
     """Whether a memory can answer anything: not a turn that only asked, that said nothing by itself, or corrected."""
-    if hit.asks or corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
+    if hit.asks_overview or corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
         return False
     return not only_asks(hit.meant) or (bool(hit.validity) and not asks_one_thing(hit.meant))
 
@@ -67,7 +67,7 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
     """
     if unanswered >= bounds.abstain_from:
         return None
-    memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None and not hit.asks]
+    memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
     valid = [hit for hit in memories if not is_outdated(hit, bounds)]
     answering = [hit for hit in valid if _answers(hit) >= _least(hit, bounds)]
     if not answering:

@@ -83,14 +83,14 @@ class ExtractiveAnswerer(Answerer):
             return None
         quoted = quotations(evidence)
         if evidence.is_overview:
-            more = phrases.more if evidence.may_be_cut else ""
-            text = write_quotations(quoted, phrases, answer=phrases.overview, more=more)
+            closing = phrases.more if evidence.may_be_cut else ""
+            text = write_quotations(quoted, phrases, answer=phrases.overview, closing=closing)
         else:
             text = write_quotations(
                 quoted,
                 phrases,
                 answer=answer_in_short(evidence, request.resolved, phrases, words_from=self._bounds.words_from),
-                more=name_earlier(evidence, phrases),
+                closing=name_earlier(evidence, phrases),
             )
         answer = _answer(text, quoted)
         sources = (*answer.sources, *evidence.earlier)

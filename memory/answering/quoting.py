@@ -60,18 +60,18 @@ def cite(place: Place, phrases: Phrases) -> str:
     return " · ".join(dict.fromkeys(filter(None, parts)))
 
 
-def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", more: str = "") -> str:
+def write_quotations(quoted: Sequence[Quoted], phrases: Phrases, *, answer: str = "", closing: str = "") -> str:
     """The lines of an answer; that the quotations contradict each other is said first.
 
     Args:
         quoted: What is quoted.
         phrases: The language.
         answer: The answer in a few words; empty for none.
-        more: What is said behind them, as what held before; empty for nothing.
+        closing: What is said behind them, as what held before; empty for nothing.
     """
     in_conflict = are_in_conflict([fact for part in quoted for fact in part.stated])
     heading = phrases.conflicting if in_conflict else answer
-    lines = [heading, *(part.line(phrases) for part in quoted), more]
+    lines = [heading, *(part.line(phrases) for part in quoted), closing]
     return "\n".join(line for line in dict.fromkeys(lines) if line)
 
 
@@ -97,13 +97,11 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, word
         phrases: The language.
         words_from: The probability from which the words of a memory count as sure.
     """
-    hits = [hit if hit.parts.get("words", 1.0) >= words_from else _without_words(hit) for hit in evidence.current]
-    if any(hit.words is None and not asks_date(question) for hit in hits):
-        return ""
+    hits = evidence.current
     if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
         return ""
-    told = [date_of_words(hit, question, phrases).strip(_ENDS) for hit in hits]
-    if any(not words and hit.words is None for hit, words in zip(hits, told, strict=True)):
+    told = [_sure_words(hit, question, phrases, words_from=words_from) for hit in hits]
+    if None in told:
         return ""
     values = list(dict.fromkeys(filter(None, told)))
     if not values and len(hits) == 1 and hits[0].words == "":
@@ -174,9 +172,13 @@ def _holds_words(hit: Hit) -> Callable[[str], int]:
     return lambda text: int(bool(hit.words) and str(hit.words) in text)
 
 
-def _without_words(hit: Hit) -> Hit:
-    """What is told of a memory whose words are not sure: its date alone, where that is asked for."""
-    return hit.model_copy(update={"words": None})
+def _sure_words(hit: Hit, question: str, phrases: Phrases, *, words_from: float) -> str | None:
+    """The words of a memory that answer; of one whose words are not sure the date asked for, or None."""
+    if hit.parts.get("words", 1.0) >= words_from:
+        return date_of_words(hit, question, phrases).strip(_ENDS)
+    if not asks_date(question):
+        return None
+    return date_of_words(hit.model_copy(update={"words": None}), question, phrases).strip(_ENDS) or None
 
 
 def _date(hit: Hit) -> str:

@@ -61,18 +61,24 @@ class OverviewRetriever(Retriever):
     async def search(self, request: SearchRequest) -> SearchResult:
         if not request.overview:
             return await self._retriever.search(request)
-        known = await self._known.search(request)
+        known = await self._search_known(request)
         if known.degraded or request.corpus_ids or predicates_named(request.query):
             return _together(known, await self._retriever.search(request), top_k=request.top_k)
         return known
 
+    async def _search_known(self, request: SearchRequest) -> SearchResult:
+        """What is known, without earlier requests for an overview, which validity tells."""
+        known = await self._known.search(request)
+        return known.model_copy(update={"hits": tuple(hit for hit in known.hits if not hit.asks_overview)})
+
 
 def _together(known: SearchResult, found: SearchResult, *, top_k: int) -> SearchResult:
     """What is known, then what else was found."""
-    hits = {hit.id: hit for hit in (*known.hits, *found.hits)} | {hit.id: hit for hit in known.hits}
+    ids = {hit.id for hit in known.hits}
+    hits = (*known.hits, *(hit for hit in found.hits if hit.id not in ids))
     degraded = tuple(dict.fromkeys((*known.degraded, *found.degraded)))
     unanswered = 0.0 if known.hits else found.unanswered
-    return SearchResult(hits=tuple(hits.values())[:top_k], unanswered=unanswered, degraded=degraded)
+    return SearchResult(hits=hits[:top_k], unanswered=unanswered, degraded=degraded)
 
 
 class _KnownLines(Retriever):
@@ -105,7 +111,9 @@ class _KnownLines(Retriever):
         own = [fact for fact in known.facts if fact.subject == SPEAKER]
         if predicates:
             facts = [fact for fact in own if fact.predicate in predicates]
-            people = [_Named.by_fact(fact) for fact in facts if category_of(fact.predicate) is _RELATIONSHIPS]
+            people = [
+                _Named.by_fact(fact) for fact in facts if category_of(fact.predicate) is CategoryName.RELATIONSHIPS
+            ]
             return _distinct([*known.stating(facts), *(line for one in people for line in known.about(one))])
         terms = topic_terms(query, self._analyzer)
         return known.sharing_most(terms, self._analyzer) if terms else known.stating(_one_of_each(own))
@@ -123,9 +131,6 @@ class _KnownLines(Retriever):
         if not names:
             return None
         return _Named(frozenset(map(normalise, names)), frozenset(entity.entity_id for entity in entities))
-
-
-_RELATIONSHIPS = CategoryName.RELATIONSHIPS
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class ValidityRetriever(Retriever):
         return [
             hit.model_copy(
                 update={
-                    "asks": memories[hit.id].resource_id in asking,
+                    "asks_overview": memories[hit.id].resource_id in asking,
                     "validity": tuple(
                         validity_of(fact, standings[fact.fact_id], changed=changed.get(fact.doubted_by or ""))
                         for fact in stated[memories[hit.id].resource_id]

@@ -96,7 +96,7 @@ class Hit(Value):
     `words` is the probability of these words, if it answers, and `overview` is 1 where it is part of all that is known
     of someone or something. `resolved` is the text of a memory with its references resolved, where that differs
     (`Memory.resolved`). `validity` says of the facts that a memory states how they stand at the time that the query
-    asks about; empty where none was found in it. `asks` says that it only asked for an overview. `instead_of` is the
+    asks about; empty where none was found in it. `asks_overview` says that it only asked for one. `instead_of` is the
     text of the memory that matched where this one took its place: it states what holds instead, or as well, and `score`
     and `parts` are those of the match. `place` says where a chunk of a document stands, whose `text` is the part that
     is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN §6).
@@ -113,7 +113,7 @@ class Hit(Value):
     session_id: str | None = None
     metadata: dict[str, Scalar] = {}
     validity: tuple[Validity, ...] = ()
-    asks: bool = False
+    asks_overview: bool = False
     instead_of: str | None = None
     words: str | None = None
     place: Place | None = None

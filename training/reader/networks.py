@@ -60,6 +60,11 @@ class LoadedReader:
         found = iter(find_all(self.network, features, settings or self.settings, pad_id=self.pad_id, source=number))
         return [[next(found) for _ in of_message] for of_message in windows]
 
+    def states(self, windows: Sequence[Features], *, source: int = NO_SOURCE) -> tuple[Tensor, dict[str, Tensor]]:
+        """The states of windows in one batch, and the batch (`ReaderNetwork.states`, `collate`)."""
+        batch = collate(windows, [source] * len(windows), pad_id=self.pad_id, span=self.network.shape.edits.span)
+        return self.network.states(batch), batch
+
     def read(self, requests: Sequence[ReadRequest]) -> list[Reading]:
         """Reads messages as the service does."""
         return [reading_of(found, self.settings) for found in self.find(requests)]
@@ -138,12 +143,9 @@ def name_labels(
     windows = [(at, window) for at, text in enumerate(texts) for window in loaded.reader.read(ReadRequest(text=text))]
     spans: list[list[TaggedSpan]] = [[] for _ in texts]
     told = loaded.settings.sources.index(source) + 1
-    span = loaded.network.shape.edits.span
     with evaluating(loaded.network):
         for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
-            rows = [window for _, window in batch]
-            tensors = collate(rows, [told] * len(rows), pad_id=loaded.pad_id, span=span)
-            states = loaded.network.states(tensors)
+            states, tensors = loaded.states([window for _, window in batch], source=told)
             scores = loaded.network.names(states, tensors["unit_tokens"], tensors["unit_counts"])
             for number, (at, window) in enumerate(batch):
                 spans[at] += _decoded(scores[number, : len(window.units)], window, labels, numbers)

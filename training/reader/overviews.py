@@ -25,8 +25,7 @@ from torch.nn import functional
 from memory.values.understanding.readings import Intent, ReadRequest
 from models.batching.engine import padded_batches
 from models.body.network_parts import evaluating
-from models.reader.inference import collate
-from models.reader.network import NO_SOURCE, OverviewHead
+from models.reader.network import OverviewHead
 
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
@@ -93,12 +92,9 @@ def summaries(loaded: LoadedReader, texts: Sequence[str]) -> Tensor:
     """What the network makes of messages as a whole, shape (texts, 2 · hidden); of a long one its beginning."""
     windows = [(number, loaded.reader.read(ReadRequest(text=text))[0]) for number, text in enumerate(texts)]
     rows: dict[int, Tensor] = {}
-    span = loaded.network.shape.edits.span
     with evaluating(loaded.network):
         for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
-            read = [window for _, window in batch]
-            tensors = collate(read, [NO_SOURCE] * len(read), pad_id=loaded.pad_id, span=span)
-            made = loaded.network.summary(loaded.network.states(tensors), tensors)
+            made = loaded.network.summary(*loaded.states([window for _, window in batch]))
             rows |= {number: row for (number, _), row in zip(batch, made, strict=True)}
     return torch.stack([rows[number] for number in range(len(texts))])
 

@@ -59,12 +59,7 @@ async def ask(
         ("everything on the boiler", ("the boiler was serviced again",)),
         (
             "what have you got on me",
-            (
-                "my sister moved to York",
-                "I take atorvastatin",
-                "I like chess and rowing",
-                "My daughter Ivy plays the violin",
-            )[1:],
+            ("I take atorvastatin", "I like chess and rowing", "My daughter Ivy plays the violin"),
         ),
     ],
 )
