@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import structlog
 from typing_extensions import override
 
-from ..language.forget_words import asks_to_forget
 from ..language.han_tokens import Words
 from ..language.latin_tokens import find_codes
 from ..language.sentences import Sentences
@@ -122,6 +121,7 @@ class ReadingExtractor(Extractor):
             remember=tuple(find_remember_intents(text, folded, sentences, intents)),
             intents=intents,
             overview=reading is not None and reading.overview,
+            forgets_surely=reading is not None and reading.forgets_surely,
             facts=reading.facts if reading else (),
             rewrite=reading.rewrite if reading else None,
             degraded=degraded,
@@ -169,32 +169,20 @@ async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Prior
     readings = await reader.read([*by_itself.values(), *requests], priority=priority)
     found = dict(zip(by_itself, readings, strict=False))
     in_context = readings[len(by_itself) :]
-    return [
-        _as_by_itself(request.text, reading, found.get(number, reading))
-        for number, (request, reading) in enumerate(zip(requests, in_context, strict=True))
-    ]
+    return [_as_by_itself(reading, found.get(number, reading)) for number, reading in enumerate(in_context)]
 
 
-def _as_by_itself(text: str, reading: Reading, by_itself: Reading) -> Reading:
-    """The reading, with the request to forget or for an overview that was found in the message by itself.
-
-    Without one to forget where no word asks for it and something else is likelier, as it is found from a low
-    probability on, or it asks for an overview ("list my hobbies").
-    """
-    reading = reading.model_copy(update={"overview": by_itself.overview})
-    if _is_to_forget(text, reading):
-        return reading
-    found = by_itself.intents if _is_to_forget(text, by_itself) else ()
-    requests = [item for item in found if item[0] is Intent.FORGET]
+def _as_by_itself(reading: Reading, by_itself: Reading) -> Reading:
+    """The reading, with the request to forget or for an overview that was found in the message by itself."""
+    requests = [item for item in by_itself.intents if item[0] is Intent.FORGET]
     others = [item for item in reading.intents if item[0] is not Intent.FORGET]
-    return reading.model_copy(update={"intents": (*requests, *others)})
-
-
-def _is_to_forget(text: str, reading: Reading) -> bool:
-    intents = [intent for intent, _ in reading.intents]
-    if Intent.FORGET not in intents or asks_to_forget(text):
-        return Intent.FORGET in intents
-    return intents[0] is Intent.FORGET and not reading.overview
+    return reading.model_copy(
+        update={
+            "intents": (*requests, *others),
+            "overview": by_itself.overview,
+            "forgets_surely": by_itself.forgets_surely,
+        }
+    )
 
 
 def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:

@@ -21,22 +21,18 @@ class MatchBounds:
         sure: From here on it is.
         possible: From here on it may be, so that the user is asked.
         near: What has this share of the best one's score may be meant as well.
-        prefer_own: Whether "my …" means something of the speaker, where anything of the speaker may be meant.
     """
 
     sure: float
     possible: float
     near: float
-    prefer_own: bool
 
 
-BY_WORDS = MatchBounds(sure=0.5, possible=0.25, near=0.9, prefer_own=True)
+BY_WORDS = MatchBounds(sure=0.5, possible=0.25, near=0.9)
 """Of the share of the weight of the request's words."""
-BY_READING = MatchBounds(sure=0.3, possible=0.2, near=0.6, prefer_own=False)
-"""Where a reader's probability counts as well, by `_READ`; chosen on 98 requests of training scenarios, and 14 to ask
-back about."""
-_READ = 0.65
-"""Weight of the reader's probability beside the share of the request's words."""
+BY_READING = MatchBounds(sure=0.4, possible=0.2, near=0.6)
+"""Of the shares of probability that a reader gives, of which those that are near the best count together; chosen on the
+72 requests of the tuning part of `forgets`."""
 _UNKNOWN = 0.5
 """Weight of a word that nothing has, as a share of that of a word that one thing has."""
 
@@ -49,21 +45,23 @@ class Match:
         memory: What was said; None for a fact that was given and never said.
         facts: Those of the facts that it states which the request may mean.
         score: From 0 to 1.
-        words: The share of the request's words that it has, by weight, whatever predicate the request names.
     """
 
     memory: Memory | None
     facts: tuple[Fact, ...]
     score: float
-    words: float
 
 
 @dataclass(frozen=True)
 class Matches:
-    """The best matches of a request, best first, and whether they are good enough to act on."""
+    """The best matches of a request, best first, and whether they are good enough to act on.
+
+    `is_read` says that a reader has chosen them, so that all of them together are what is meant.
+    """
 
     matches: tuple[Match, ...] = ()
     is_sure: bool = False
+    is_read: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,39 +96,57 @@ def match_words(
     return sorted(matches, key=lambda match: -match.score)
 
 
-def with_reading(match: Match, probability: float, words: str) -> Match:
-    """The match of a memory with what a reader says of it in its score.
+def with_reading(match: Match, share: float, words: str) -> Match:
+    """The match of a memory with what a reader says of it as its score.
 
     Of several facts that the memory states, those are meant whose objects the answering words have, if any.
 
     Args:
         match: By words.
-        probability: That the memory is meant; 0 where it was not read.
+        share: Of the probability, that the memory is meant.
         words: Those of the memory that are meant; empty where none stand out.
     """
     folded = fold_lower(words)
     meant = tuple(fact for fact in match.facts if folded and fold_lower(fact.object) in folded)
-    score = _READ * probability + (1.0 - _READ) * match.words
-    return replace(match, facts=meant or match.facts, score=score)
+    return replace(match, facts=meant or match.facts, score=share)
 
 
-def best_matches(matches: Sequence[Match], target: ForgetTarget, bounds: MatchBounds) -> Matches:
-    """What a request means, or may mean: what is nearly as good as the best match.
+def likely_places(shares: Sequence[float], *, everything: bool = False) -> tuple[list[int], bool]:
+    """The places of what a request means, or may mean, by a reader's shares of probability; and whether it is sure.
+
+    Of several that are likely one is meant, unless the request means everything.
+
+    Args:
+        shares: Of each line; with that of none they sum to 1.
+        everything: Whether all that fits is meant, and not one thing.
+    """
+    best = max(shares, default=0.0)
+    if best < BY_READING.possible:
+        return [], False
+    near = BY_READING.near / 2 if everything else BY_READING.near
+    likely = [place for place, share in enumerate(shares) if share >= near * best]
+    is_one = everything or len(likely) == 1
+    return likely, is_one and sum(shares[place] for place in likely) >= BY_READING.sure
+
+
+def best_matches(matches: Sequence[Match], target: ForgetTarget) -> Matches:
+    """What a request means, or may mean, by its words: what is nearly as good as the best match.
+
+    "My …" means something of the speaker, where anything of the speaker may be meant.
 
     Args:
         matches: Best first.
         target: What the request is about.
-        bounds: Of their scores.
     """
     best = matches[0].score if matches else 0.0
-    if best < bounds.possible:
+    if best < BY_WORDS.possible:
         return Matches()
-    is_sure = best >= bounds.sure
-    least = max(bounds.sure, bounds.near * best) if is_sure else bounds.near * best
+    is_sure = best >= BY_WORDS.sure
+    least = max(BY_WORDS.sure, BY_WORDS.near * best) if is_sure else BY_WORDS.near * best
     if target.everything:
-        least = min(least, bounds.sure)
+        least = min(least, BY_WORDS.sure)
     found = [match for match in matches if match.score >= least]
-    if bounds.prefer_own and target.is_own and not target.everything:
+    if target.is_own and not target.everything:
         own = [match for match in found if any(fact.subject == SPEAKER for fact in match.facts)]
         found = own or found
     return Matches(tuple(found), is_sure=is_sure)
@@ -172,8 +188,8 @@ def _match(
         whole = rarest + sum(weights[word] for word in target.terms)
         by_predicate = (rarest + sum(weights[word] for word in target.terms & candidate.words)) / whole
         if by_predicate >= by_words:
-            return Match(candidate.memory, tuple(named), by_predicate, by_words)
-    return Match(candidate.memory, tuple(named) or candidate.facts, by_words, by_words)
+            return Match(candidate.memory, tuple(named), by_predicate)
+    return Match(candidate.memory, tuple(named) or candidate.facts, by_words)
 
 
 def _is_named(fact: Fact, target: ForgetTarget, analyzer: KeywordAnalyzer) -> bool:

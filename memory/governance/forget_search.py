@@ -21,7 +21,7 @@ from ..values.understanding.dialogue import Role
 from ..values.understanding.mentions import KNOWN_NAME
 from ..values.understanding.readings import Intent
 from .forget_choices import choose
-from .forget_matches import BY_READING, BY_WORDS, Match, Matches, best_matches, match_words
+from .forget_matches import Match, best_matches, match_words
 from .forget_reading import read_matches
 from .forget_targets import STATES, ForgetTarget, find_target
 
@@ -79,7 +79,7 @@ async def find_meant(
     if Intent.FORGET not in request.extraction.intents:
         return None
     target = find_target(request.message.content, analyzer)
-    states = bool(request.extraction.facts) or not STATES.isdisjoint(request.extraction.intents)
+    states = _states(request)
     if target.points_back:
         if states:
             return Meant(ForgetOutcome.NOT_KEPT)
@@ -90,7 +90,7 @@ async def find_meant(
         is_found = meant.outcome is ForgetOutcome.REMOVED
         return await _with_quotes(unit, meant if is_found else await _said_before(unit, request.message))
     meant = await _search(unit, request, target, analyzer, reader)
-    if states and meant.outcome is not ForgetOutcome.REMOVED:
+    if states and meant.outcome is ForgetOutcome.NOT_FOUND:
         return Meant(ForgetOutcome.NOT_KEPT)
     return await _with_quotes(unit, meant)
 
@@ -104,21 +104,26 @@ async def _search(
 ) -> Meant:
     """What a target means: known entities, else what matches it best of what was said or given.
 
-    Where no word asks to forget, what is found is asked about first: a message may be taken for a request that is none.
+    Where the message may be no request, what is found is asked about first.
     """
     facts = [fact for fact in await unit.facts.list(status=None, limit=MAX_SEARCHED) if not _is_deleted(fact)]
     recent = await unit.memories.recent(limit=MAX_SEARCHED)
     memories = [memory for memory in recent if memory.resource_id != request.message.resource_id]
     named = await _named(unit, request, target, analyzer)
-    if named and target.in_words:
+    if named and request.extraction.forgets_surely:
         return _all_about(named, facts, memories)
-    found = await _best_matches(match_words(target, facts, memories, analyzer), request, target, reader)
+    matches = match_words(target, facts, memories, analyzer)
+    found = await read_matches(matches, request, target, reader=reader) if reader else None
+    if found is None or not found.matches:  # what was given and never said is not read
+        found = best_matches([match for match in matches if found is None or match.memory is None], target)
     if not found.matches:
         return NOT_FOUND
     groups = _by_meaning(found.matches)
-    is_clear = target.in_words and (target.everything or (len(groups) == 1 and found.is_sure))
-    if not is_clear:
-        return _which(map(_as_option, groups))
+    by_words = target.everything or (len(groups) == 1 and found.is_sure)
+    is_clear = found.is_sure if found.is_read else by_words
+    if not (is_clear and request.extraction.forgets_surely):
+        is_said = _states(request) and not found.is_read  # words alone tell it from what is there too poorly
+        return NOT_FOUND if is_said else _which(map(_as_option, groups))
     meant_facts = [fact for match in found.matches for fact in _with_former_values(match.facts, facts, target)]
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
@@ -128,13 +133,6 @@ async def _search(
         *(_of_memory(match.memory) for match in found.matches if match.memory and not match.facts),
     )
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
-
-
-async def _best_matches(
-    matches: Sequence[Match], request: ForgetRequest, target: ForgetTarget, reader: AnswerReader | None
-) -> Matches:
-    read = await read_matches(matches, request, target, reader=reader) if reader else None
-    return best_matches(matches, target, BY_WORDS) if read is None else best_matches(read, target, BY_READING)
 
 
 async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAnalyzer) -> Meant | None:
@@ -318,6 +316,11 @@ class _Quotes:
         is_answer = resource.role is Role.ASSISTANT and not resource.learn
         is_quoted = is_quoted or (is_answer and any(value in folded for value in self._values))
         return is_quoted or self.values_in(resource.content) or any(name in text for name in self._names)
+
+
+def _states(request: ForgetRequest) -> bool:
+    """Whether the message states something itself, which is then not to be kept: "rent went up, don't store it"."""
+    return bool(request.extraction.facts) or not STATES.isdisjoint(request.extraction.intents)
 
 
 def _which(options: Iterable[Forgettable]) -> Meant:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..language.forget_words import asks_to_forget, has_forget_word
+from ..language.forget_words import has_forget_word
 from ..language.keywords import KeywordAnalyzer
 from ..values.text import fold_lower
 from ..values.understanding.readings import Intent
@@ -67,7 +67,6 @@ class ForgetTarget:
         everything: Whether all that is found is meant.
         is_own: Whether it is something of the speaker.
         points: Whether it has a word that points to something that was said.
-        in_words: Whether its words ask to forget; where not, it may be no such request: "list my hobbies", 「刪了沒」.
     """
 
     text: str
@@ -76,7 +75,6 @@ class ForgetTarget:
     predicates: frozenset[str]
     everything: bool
     is_own: bool
-    in_words: bool
     points: bool = False
 
     @property
@@ -94,20 +92,17 @@ def find_target(message: str, analyzer: KeywordAnalyzer) -> ForgetTarget:
     """What a message asks to forget, by the clause that asks, or the one before it; the others say why."""
     clauses = [clause for clause in _CLAUSE_END.split(fold_lower(message)) if clause.strip()]
     asking = next((place for place, clause in enumerate(clauses) if has_forget_word(clause)), 0)
-    in_words = asks_to_forget(message)
     everything = _EVERYTHING.search(fold_lower(message)) is not None
     for clause in clauses[asking : asking + 1] + clauses[:asking][::-1][:1]:
-        target = _target(message, clause, analyzer, everything=everything, in_words=in_words)
+        target = _target(message, clause, analyzer, everything=everything)
         if not target.points_back:
             return target
     points = _POINTS.search(fold_lower(message)) is not None
     nothing: frozenset[str] = frozenset()
-    return ForgetTarget(
-        message, nothing, nothing, nothing, everything=everything, is_own=False, in_words=in_words, points=points
-    )
+    return ForgetTarget(message, nothing, nothing, nothing, everything=everything, is_own=False, points=points)
 
 
-def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool, in_words: bool) -> ForgetTarget:
+def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool) -> ForgetTarget:
     predicates = frozenset(name for name, words in _PREDICATE_WORDS.items() if words.search(clause))
     rest = clause
     for name in predicates:
@@ -120,7 +115,6 @@ def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything:
         predicates,
         everything=everything,
         is_own=is_own,
-        in_words=in_words,
     )
 
 

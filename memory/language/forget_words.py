@@ -2,8 +2,6 @@
 
 import re
 
-from ..values.text import fold_lower
-
 _ASKING = re.compile(
     r"\b(?:forget|delete|erase|remove|wipe|scrap|drop|purge|strike|unlearn|un-?save|clear|bin|lose|stop"
     r"|don't (?:\w+ )?(?:keep|store|save|remember|record)|no longer want|no need to keep"
@@ -12,16 +10,8 @@ _ASKING = re.compile(
     r"|[别不莫].{0,4}[存提记留]|不(?:用|需要|要再?|让你)知道"
 )
 """Words that ask to forget, in folded text."""
-_ASKS_WHETHER = re.compile(r"\b(?:did|have) you\b|[掉除]了吗|了没|在不在")
-"""Words of a question about forgetting, in folded text."""
 
 
 def has_forget_word(folded: str) -> bool:
     """Whether a folded text has a word for forgetting."""
     return _ASKING.search(folded) is not None
-
-
-def asks_to_forget(message: str) -> bool:
-    """Whether a word of the message may ask to forget, and the message does not ask whether that was done."""
-    folded = fold_lower(message)
-    return has_forget_word(folded) and _ASKS_WHETHER.search(folded) is None

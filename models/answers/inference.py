@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..batching.engine import padded_batches
 from ..body.network_parts import evaluating
@@ -31,6 +32,8 @@ class FoundLine:
     end: int
     words: float
     """Probability of these words among all of the line."""
+    meant: float = 0.0
+    """Probability that a request to forget means this line, of a sum of 1 over all lines and none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def find_answers(network: AnswerNetwork, features: Sequence[AnswerFeatures], *, 
 def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[str, Tensor]) -> list[FoundAnswer]:
     states = network.states(batch)
     scores, outdated, none = network.line_scores(states, batch)
+    meant = functional.pad(network.meant_scores(states, batch), (1, 0)).softmax(1)[:, 1:].tolist()
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
     replaced = outdated.sigmoid().tolist()
@@ -118,7 +122,14 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
             first, last = spans[number][read]
             units = row.units[read]
             start, end = (units[first - 1].start, units[last - 1].end) if first else (0, 0)
-            lines[line] = FoundLine(answers[number][read], replaced[number][read], start, end, words[number][read])
+            lines[line] = FoundLine(
+                answers=answers[number][read],
+                outdated=replaced[number][read],
+                start=start,
+                end=end,
+                words=words[number][read],
+                meant=meant[number][read],
+            )
         results.append(FoundAnswer(tuple(lines[line] for line in range(len(lines))), unanswered[number]))
     return results
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from memory.ports.models.answer_reading import MAX_ANSWER_LINES
 from memory.values.base import Value
@@ -29,6 +30,7 @@ class AnswerShape(Value):
         roles: Roles.
         layers: Layers of the body that are kept, from the first.
         hidden: Width of the body.
+        meant: Whether it has the head that says which lines a request to forget means.
     """
 
     ranks: int = MAX_ANSWER_LINES
@@ -36,6 +38,26 @@ class AnswerShape(Value):
     roles: int = len(ROLES)
     layers: int = 12
     hidden: int = 384
+    meant: bool = False
+
+
+class MeantHead(nn.Module):
+    """How much a line is what a request to forget means, beside 0 for none, from `AnswerNetwork.line_inputs`.
+
+    Args:
+        hidden: Width of the body.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(5 * hidden, hidden // 3)
+        self.dropout = nn.Dropout(0.3)
+        self.score = nn.Linear(hidden // 3, 1)
+
+    @override
+    def forward(self, inputs: Tensor) -> Tensor:
+        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(inputs))))
+        return scores[..., 0]
 
 
 class AnswerNetwork(nn.Module):
@@ -66,6 +88,7 @@ class AnswerNetwork(nn.Module):
         self.word_hidden = nn.Linear(hidden, hidden)
         self.word_score = nn.Linear(hidden, 2)
         self.wordless_score = nn.Linear(hidden, 2)
+        self.meant = MeantHead(hidden) if shape.meant else None
         for embedding in (self.ranks, self.ages, self.roles):
             nn.init.normal_(embedding.weight, std=0.01)
 
@@ -91,35 +114,58 @@ class AnswerNetwork(nn.Module):
         normed: Tensor = self.dropout(self.norm(output.float()))
         return normed
 
+    def line_inputs(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """What the heads for lines read: each line beside the question, and the question.
+
+        Args:
+            states: From `states`.
+            batch: Besides `line_tokens` (batch, lines, 2): first token and separator of each line.
+
+        Returns:
+            Shapes (batch, lines, 5 · hidden) and (batch, hidden).
+        """
+        of_line = functional.one_hot(batch["line_of"], batch["ranks"].shape[1] + 1)[..., 1:].float()
+        of_question = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
+        means = of_line.transpose(1, 2) @ states / of_line.sum(1).clamp(min=1.0)[..., None]  # (batch, lines, hidden)
+        asked = (states * of_question).sum(1) / of_question.sum(1).clamp(min=1.0)
+        ends = gather_states(states, batch["line_tokens"])  # (batch, lines, 2, hidden)
+        question = asked[:, None].expand_as(means)
+        return torch.cat([ends.flatten(2), means, question, means * question], dim=-1), asked
+
     def line_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """What each line is to the question.
 
         Args:
             states: From `states`.
-            batch: Besides `line_tokens` (batch, lines, 2): first token and separator of each line; `line_counts`
-                (batch,).
+            batch: As of `line_inputs`; `line_counts` (batch,).
 
         Returns:
             Scores of answering and log-odds of being outdated, each (batch, lines), and the score of no answer,
             shape (batch,). Scores of a row are those of a softmax over its lines and none; lines that a row does not
             have get `MASKED`.
         """
-        count = batch["ranks"].shape[1]
-        of_line = functional.one_hot(batch["line_of"], count + 1)[..., 1:].float()  # (batch, tokens, lines)
-        of_question = (batch["token_type_ids"] * batch["attention_mask"])[..., None].float()
-        means = of_line.transpose(1, 2) @ states / of_line.sum(1).clamp(min=1.0)[..., None]  # (batch, lines, hidden)
-        asked = (states * of_question).sum(1) / of_question.sum(1).clamp(min=1.0)  # (batch, hidden)
-        ends = gather_states(states, batch["line_tokens"])  # (batch, lines, 2, hidden)
-        question = asked[:, None].expand_as(means)
-        together = torch.cat([ends.flatten(2), means, question, means * question], dim=-1)
-        hidden = functional.gelu(self.line_hidden(together))  # (batch, lines, hidden)
+        inputs, asked = self.line_inputs(states, batch)
+        hidden = functional.gelu(self.line_hidden(inputs))  # (batch, lines, hidden)
         answers, outdated = self.line_score(self.dropout(hidden)).unbind(-1)
-        missing = torch.arange(count, device=states.device) >= batch["line_counts"][:, None]
+        missing = torch.arange(answers.shape[1], device=states.device) >= batch["line_counts"][:, None]
         answers = answers.masked_fill(missing, MASKED)
         best = (answers.softmax(1)[..., None] * hidden).sum(1)  # (batch, hidden)
         summary = torch.cat([states[:, 0], asked, best], dim=-1)
         none: Tensor = self.none_score(self.dropout(functional.gelu(self.none_hidden(summary))))[:, 0]
         return answers, outdated, none
+
+    def meant_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
+        """How much each line is what a request to forget means, shape (batch, lines).
+
+        Scores of a row are those of a softmax over its lines and none, whose score is 0; lines that a row does not
+        have, and all without a head, get `MASKED`.
+        """
+        count = batch["ranks"].shape[1]
+        missing = torch.arange(count, device=states.device) >= batch["line_counts"][:, None]
+        if self.meant is None:
+            return states.new_full(missing.shape, MASKED)
+        scores: Tensor = self.meant(self.line_inputs(states, batch)[0])
+        return scores.masked_fill(missing, MASKED)
 
     def word_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Where the words that answer begin and end in each line.

@@ -157,6 +157,7 @@ def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReadin
                 start=line.start,
                 end=line.end,
                 words=line.words,
+                meant=line.meant,
             )
             for line in found.lines
         ),

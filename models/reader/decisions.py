@@ -29,7 +29,8 @@ class Thresholds(Value):
         option: Least probability of an option to ask about.
         names: Least probability of a name of each subtype.
         intents: Least probability of each intent beside the most probable one.
-        forget: Likewise of asking to forget, which nobody says again: what it means is looked for before anything goes.
+        forget: Least probability of asking to forget.
+        forget_surely: That from which what is meant is removed without asking back.
         overview: Least probability of asking for an overview.
         facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier.
@@ -40,19 +41,15 @@ class Thresholds(Value):
     option: float = 0.05
     names: Mapping[EntitySubtype, float] = dict.fromkeys(EntitySubtype, 0.5)
     intents: float = 0.5
-    forget: float = 0.1
+    forget: float = 0.5
+    forget_surely: float = 0.9
     overview: float = 0.5
     facts: float = 0.2
     qualifiers: float = 0.5
 
-    def intent(self, intent: Intent, *, beside: Intent) -> float:
-        """Least probability of an intent beside the most probable one.
-
-        What first of all states something, as it is not to be forgotten ("…, in case I forget"), asks to forget as
-        surely as anything else.
-        """
-        asks = intent is Intent.FORGET and beside not in (Intent.STATEMENT, Intent.REMEMBER)
-        return self.forget if asks else self.intents
+    def to_forget(self, *, beside: Intent) -> float:
+        """Least probability of asking to forget: what first of all states something asks for it surely, or not."""
+        return self.forget_surely if beside in (Intent.STATEMENT, Intent.REMEMBER) else self.forget
 
 
 class ReaderSettings(WeightSettings):

@@ -36,6 +36,7 @@ class Found:
         intents: Probability of each intent, in the order of `Intent`.
         ask: Uncalibrated probability that a reference is ambiguous.
         overview: Probability that it asks for all that is known of someone or something.
+        forget: Probability that it asks to forget something.
         chain: The best edits.
         facts: In text order of their objects.
     """
@@ -45,6 +46,7 @@ class Found:
     intents: tuple[float, ...]
     ask: float
     overview: float
+    forget: float
     chain: EditChain
     facts: tuple[DecodedFact, ...]
 
@@ -163,7 +165,7 @@ def _find(
     network: ReaderNetwork, rows: Sequence[Features], batch: dict[str, Tensor], settings: ReaderSettings
 ) -> list[Found]:
     states = network.states(batch)
-    intents, ask, overview = network.message_scores(states, batch)
+    scores = network.message_scores(states, batch)
     names = network.names(states, batch["unit_tokens"], batch["unit_counts"]).cpu()
     facts = decode_facts(network.facts, states, batch, rows, settings.thresholds)
     chains = [_NO_EDITS] * len(rows)
@@ -176,17 +178,17 @@ def _find(
             leaning, decode_edits(network.edits, encoded, [rows[number] for number in leaning], limits), strict=True
         ):
             chains[number] = chain
-    intent_rows, ask_values = intents.sigmoid().tolist(), ask.sigmoid().tolist()
-    overviews = overview.sigmoid().tolist()
+    intents, ask, overview, forget = (of_kind.sigmoid().tolist() for of_kind in scores)
     return [
         Found(
             features=row,
             names=tuple(decode_names(names[number, : max(1, len(row.units))], row, settings.thresholds.names))
             if row.units
             else (),
-            intents=tuple(intent_rows[number]),
-            ask=ask_values[number],
-            overview=overviews[number],
+            intents=tuple(intents[number]),
+            ask=ask[number],
+            overview=overview[number],
+            forget=forget[number],
             chain=chains[number],
             facts=tuple(facts[number]),
         )

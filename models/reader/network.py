@@ -7,6 +7,7 @@ This module imports torch: it is imported where a network is built, never with i
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -45,8 +46,8 @@ class ReaderShape(Value):
     hidden: int = 384
 
 
-class OverviewHead(nn.Module):
-    """Log-odds that a message asks for an overview, from `ReaderNetwork.summary`.
+class RequestHead(nn.Module):
+    """Log-odds that a message makes a request of one kind, from `ReaderNetwork.summary`.
 
     Args:
         hidden: Width of the body.
@@ -87,7 +88,8 @@ class ReaderNetwork(nn.Module):
         self.intent_score = nn.Linear(shape.hidden, shape.intents)
         self.ask_hidden = nn.Linear(2 * shape.hidden, shape.hidden)
         self.ask_score = nn.Linear(shape.hidden, 1)
-        self.overview = OverviewHead(shape.hidden)
+        self.overview = RequestHead(shape.hidden)
+        self.forget = RequestHead(shape.hidden)
         nn.init.normal_(self.sources.weight, std=0.02)
 
     def states(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -116,9 +118,25 @@ class ReaderNetwork(nn.Module):
         mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
         return torch.cat([states[:, 0], mean], dim=-1)
 
-    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Log-odds of each intent, shape (batch, intents), of asking back and of asking for an overview, (batch,)."""
+    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> "MessageScores":
+        """Log-odds of what a message is for."""
         summary = self.summary(states, batch)
         intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
-        return intents, ask[:, 0], self.overview(summary)
+        return MessageScores(intents, ask[:, 0], self.overview(summary), self.forget(summary))
+
+
+class MessageScores(NamedTuple):
+    """Log-odds of what messages are for: of each intent (batch, intents); the others (batch,).
+
+    Attributes:
+        intents: In the order of `Intent`.
+        ask: That a reference is ambiguous.
+        overview: That it asks for all that is known of someone or something.
+        forget: That it asks to forget something.
+    """
+
+    intents: Tensor
+    ask: Tensor
+    overview: Tensor
+    forget: Tensor

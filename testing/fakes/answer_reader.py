@@ -18,8 +18,8 @@ Lines = Mapping[str, str]
 class FakeAnswerReader(AnswerReader):
     """Answers at once; keeps the requests.
 
-    A question that is scripted is answered by its lines, and by none if it has none. Of any other question, a line
-    answers as far as it holds the question's words, in all its words.
+    A question that is scripted is answered by its lines, and by none if it has none; as a request to forget it means
+    them. Of any other question, a line answers as far as it holds the question's words, in all its words.
 
     Args:
         answers: By question, the lines that answer.
@@ -54,6 +54,12 @@ class FakeAnswerReader(AnswerReader):
 
     def _read(self, request: AnswerReadRequest) -> AnswerReading:
         lines = tuple(self._line(request.question, line) for line in request.lines)
+        scripted = self.answers.get(request.question, {})
+        meant = [_scripted(scripted, line) is not None for line in request.lines]
+        share = _SURE / max(1, sum(meant))
+        lines = tuple(
+            line.model_copy(update={"meant": share * is_meant}) for line, is_meant in zip(lines, meant, strict=True)
+        )
         return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
 
     def _line(self, question: str, line: DatedLine) -> LineReading:

@@ -87,12 +87,13 @@ def read_one(request: ReadRequest) -> Reading:
     """The reading of one message, for a test to change and script."""
     return Reading(
         names=tuple(names_in(request.text)),
-        intents=_intents(request.text),
+        intents=(intents := _intents(request.text)),
+        forgets_surely=Intent.FORGET in dict(intents),
         rewrite=_rewrite(request.text, request.context),
     )
 
 
-def stated(text: str, *facts: str, intents: str = "statement", overview: bool = False) -> Reading:
+def stated(text: str, *facts: str, intents: str = "statement", overview: bool = False, surely: bool = True) -> Reading:
     """The reading of a message that states facts, for a test to script.
 
     Args:
@@ -100,6 +101,7 @@ def stated(text: str, *facts: str, intents: str = "statement", overview: bool = 
         facts: As the chat corpus writes them: `user | lives_in | 三峽 | planned, time=下個月`.
         intents: As the chat corpus writes them: `correction, statement`.
         overview: Whether it asks for all that is known of someone or something.
+        surely: Whether a request to forget surely is one.
     """
     marked = tuple((Intent(intent.strip()), _SURE) for intent in intents.split(","))
     return read_one(ReadRequest(text=text)).model_copy(
@@ -107,6 +109,7 @@ def stated(text: str, *facts: str, intents: str = "statement", overview: bool = 
             "facts": tuple(_fact(text, fact) for fact in facts),
             "intents": marked,
             "overview": overview,
+            "forgets_surely": surely and Intent.FORGET in dict(marked),
             "rewrite": Rewrite(text=text),
         }
     )

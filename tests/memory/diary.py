@@ -44,11 +44,12 @@ class Diary(ErasureRequests):
     to_erase: tuple[str, ...] = ()
     answers: AnswerReader | None = None
 
-    async def tell(self, date: str, message: str, *facts: str, intents: str = "statement") -> None:
+    async def tell(self, date: str, message: str, *facts: str, intents: str = "statement", surely: bool = True) -> None:
         """Says a message that states these facts, in the notation of the chat corpus."""
         self.said += 1
         self.now = day(date)
-        extractor = ReadingExtractor(FakeReader(scripted={message: stated(message, *facts, intents=intents)}))
+        reading = stated(message, *facts, intents=intents, surely=surely)
+        extractor = ReadingExtractor(FakeReader(scripted={message: reading}))
         [extraction] = await recognise([message], user_id="ann", record=self.record, extractor=extractor)
         resource = Resource(
             resource_id=f"r{self.said}",

@@ -115,6 +115,8 @@ def main() -> None:
     given = [*corpora, "--cache", arguments.cache]
     made = train_stages("answers.train", STAGES, MEANS, *given, out=arguments.out, device=device)
     run_module("answers.export", *given, "--checkpoint", made["shipped"], "--out", arguments.weights)
+    folders = ("--corpus", arguments.data, *arguments.corpus)
+    run_module("answers.forgets", *folders, "--weights", arguments.weights, "--cache", arguments.cache)
 
 
 if __name__ == "__main__":

@@ -114,10 +114,10 @@ def _collate_facts(
 
 
 def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The losses of all heads but that of overviews (`training.reader.overviews`), each summed over its rows."""
+    """The losses of all heads but those of requests (`training.reader.requests`), each summed over its rows."""
     states = network.states(batch)
     body = {name: batch[name] for name in _BODY}
-    intents, ask, _ = network.message_scores(states, batch)
+    intents, ask, *_ = network.message_scores(states, batch)
     losses = {name: states.new_zeros(()) for name in ("unmarked", "marked", "place", "segment", "ask", "intent")}
     losses |= {name: states.new_zeros(()) for name in ("object", "predicate", "subject", "qualifier", "time")}
     if len(rows := batch["names_rows"]):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
+from .requests import Kind
 
 _LATER = ("--messages", "1.5", "--everyday", "1.5", "--batch-tokens", "1100")
 _EVERYDAY = (
@@ -100,7 +101,8 @@ def main() -> None:
         options_from=options_from,
     )
     _export(made["shipped"], arguments.weights, arguments.cache, corpora)
-    run_module("reader.overviews", *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
+    for kind in Kind:
+        run_module("reader.requests", kind.value, *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
 
 
 def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:

@@ -15,20 +15,24 @@ REPORTED = {
     "messages": ("m3", "n3", "n6", "f", "h9"),
     "intents": ("q2",),
     "overviews": (),
+    "forget_messages": (),
+    "forgets": (),
     "answers": ("q3", "r3"),
     "near": (),
     "passages": (),
-    "scenarios": ("s3", "t3", "y", "z", "o2"),
+    "scenarios": ("s3", "t3", "y", "z", "o2", "r2"),
 }
 TUNED = {
     "references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"),
     "messages": ("m5", "n5", "zh-Hant-j1"),
     "intents": ("q3",),
     "overviews": ("o1",),
+    "forget_messages": (),
+    "forgets": ("r1",),
     "answers": ("q2", "r2"),
     "near": (),
     "passages": ("p3",),
-    "scenarios": ("s2", "t2", "o1"),
+    "scenarios": ("s2", "t2", "o1", "r1"),
 }
 """Names of files, or their ends behind the language; a single letter stands for all files of that writer."""
 

@@ -44,6 +44,8 @@ class LineReading(Value):
         start: Where the words that answer begin, in code points of the line's text.
         end: Where they end; equal to `start` where the line answers without words of its own (its date alone).
         words: The probability that these are the words, if the line answers, 0 to 1.
+        meant: The share of the probability that the question, as a request to forget, means this line: over all lines
+            and none the sum is 1.
     """
 
     answers: float
@@ -51,6 +53,7 @@ class LineReading(Value):
     start: int
     end: int
     words: float = 1.0
+    meant: float = 0.0
 
 
 class AnswerReading(Value):

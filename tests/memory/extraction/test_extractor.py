@@ -354,36 +354,14 @@ async def test_a_request_to_forget_is_one_whatever_was_talked_about_before(text:
     assert Intent.FORGET in alone.intents or Intent.FORGET not in intents
 
 
-@pytest.mark.parametrize(
-    ("text", "intents", "found"),
-    [
-        ("列出我所有的嗜好", "question, forget", (Intent.QUESTION,)),
-        ("List all my hobbies", "request, forget", (Intent.REQUEST,)),
-        ("could you get rid of my address", "request, forget", (Intent.REQUEST, Intent.FORGET)),
-        ("那段不算", "forget", (Intent.FORGET,)),
-    ],
-)
-async def test_a_request_to_forget_that_is_not_the_likeliest_has_a_word_that_asks(
-    text: str, intents: str, found: tuple[Intent, ...]
-) -> None:
-    extractor = ReadingExtractor(FakeReader(scripted={text: stated(text, intents=intents)}))
-    [extraction] = await extractor.extract([text], contexts=[Context()])
-    assert extraction.intents == found
-
-
-@pytest.mark.parametrize(
-    ("text", "intents", "found"),
-    [
-        ("list my hobbies", "forget, request", (Intent.REQUEST,)),
-        ("forget all my hobbies", "forget, request", (Intent.FORGET, Intent.REQUEST)),
-    ],
-)
-async def test_a_request_for_an_overview_is_none_to_forget_but_in_its_words(
-    text: str, intents: str, found: tuple[Intent, ...]
-) -> None:
-    extractor = ReadingExtractor(FakeReader(scripted={text: stated(text, intents=intents, overview=True)}))
-    context = Context(turns=("What car do I drive?",))
-    [alone, behind] = await extractor.extract([text, text], contexts=[Context(), context])
-    assert (alone.intents, behind.intents) == (found, found)
-    assert alone.overview
-    assert behind.overview
+@pytest.mark.parametrize("surely", [True, False])
+async def test_what_a_message_asks_by_itself_holds_in_its_conversation(surely: bool) -> None:
+    text = "那段不算"
+    reading = stated(text, intents="statement, forget", overview=True, surely=surely)
+    extractor = ReadingExtractor(TakesRequestsForQuestions(scripted={text: reading}))
+    [alone, behind] = await extractor.extract([text, text], contexts=[Context(), Context(turns=("What now?",))])
+    assert (alone.intents, behind.intents) == (
+        (Intent.FORGET, Intent.STATEMENT),
+        (Intent.FORGET, Intent.QUESTION),
+    )
+    assert [(found.overview, found.forgets_surely) for found in (alone, behind)] == [(True, surely)] * 2

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.governance.forget_matches import BY_WORDS, best_matches, match_words
+from memory.governance.forget_matches import best_matches, match_words
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
 from memory.values.facts import FactStatus
@@ -100,5 +100,5 @@ def test_any_request_means_something_or_nothing(request_: str) -> None:
     assert match_words(target, [], [], KeywordAnalyzer()) == []
     if not target.points_back:
         matches = match_words(target, [], [memory_of(text) for text in (*LIVES, request_)], KeywordAnalyzer())
-        found = best_matches(matches, target, BY_WORDS)
+        found = best_matches(matches, target)
         assert all(0 <= match.score <= 1 + 1e-9 for match in found.matches)

@@ -28,7 +28,21 @@ async def test_where_the_reader_finds_two_things_it_is_asked_which_and_nothing_g
     assert await _remaining(diary, REQUEST) == {PIN, GATE, DINNER}
 
 
-async def test_words_and_reading_together_choose_between_things_that_share_words(diary: Diary) -> None:
+async def test_what_may_be_no_request_is_asked_about_first(diary: Diary) -> None:
+    diary.answers = FakeAnswerReader(answers={REQUEST: {PIN: "5512"}})
+    for number, text in enumerate((PIN, GATE, DINNER), 2):
+        await diary.tell(f"2026-03-0{number}", text)
+    await diary.tell("2026-03-09", REQUEST, intents="forget", surely=False)
+    assert set(await diary.memories()) == {PIN, GATE, DINNER}
+
+
+async def test_everything_that_is_meant_goes_where_a_request_means_everything(diary: Diary) -> None:
+    request = "wipe everything about doors"
+    diary.answers = FakeAnswerReader(answers={request: {PIN: "5512", GATE: "7781"}})
+    assert await _remaining(diary, request) == {DINNER}
+
+
+async def test_what_is_read_counts_where_another_thing_shares_words(diary: Diary) -> None:
     request = "delete what opens the lockbox"
     diary.answers = FakeAnswerReader(answers={request: {PIN: "5512"}})
     assert await _remaining(diary, request) == {GATE, DINNER}
@@ -48,11 +62,13 @@ async def test_while_nobody_reads_the_words_alone_tell(diary: Diary) -> None:
     assert await _remaining(diary, "forget the dinner with Noor") == {PIN, GATE}
 
 
-async def test_at_most_as_many_memories_are_read_as_with_a_question(diary: Diary) -> None:
-    reader = diary.answers = FakeAnswerReader()
+async def test_of_many_memories_parts_are_read_and_the_likeliest_of_all_together(diary: Diary) -> None:
+    meant = "the key hangs behind the boiler"
+    reader = diary.answers = FakeAnswerReader(answers={"forget where I hid it": {meant: ""}})
+    await diary.tell("2026-03-01", meant)
     for number in range(30):
         await diary.tell("2026-03-02", f"box {number} is in the cellar")
-    await diary.tell("2026-03-09", "forget box 12", intents="forget")
-    [request] = reader.requests
-    assert len(request.lines) == 16
-    assert "box 12 is in the cellar" in {line.text for line in request.lines}
+    await diary.tell("2026-03-09", "forget where I hid it", intents="forget")
+    assert [len(request.lines) for request in reader.requests] == [24, 7, 24]
+    assert meant not in await diary.memories()
+    assert len(await diary.memories()) == 30

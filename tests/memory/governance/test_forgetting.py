@@ -144,16 +144,7 @@ def test_a_request_without_words_of_its_own_points_back(request_: str) -> None:
     assert find_target(request_, KeywordAnalyzer()).points_back
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "List all the hobbies I've got on the go.",
-        "列出我所有的嗜好",
-        "我說過的嗜好你刪了沒？",
-        "Did you delete my hobby?",
-    ],
-)
-async def test_what_is_read_as_a_request_and_has_no_word_that_asks_removes_nothing(diary: Diary, message: str) -> None:
+async def test_what_may_be_a_request_removes_nothing(diary: Diary) -> None:
     await diary.tell("2026-03-02", "My hobby is pottery, 嗜好是陶藝", "user | hobby | pottery")
-    await diary.tell("2026-03-09", message, intents="forget")
+    await diary.tell("2026-03-09", "Did you delete my hobby?", intents="forget", surely=False)
     assert await diary.memories() == ["My hobby is pottery, 嗜好是陶藝"]

@@ -31,7 +31,7 @@ def found(
 ) -> Found:
     fillings = FILLINGS if edits == EDITS else tuple(Filling((0.7,) * len(edit.segments)) for edit in edits)
     chain = EditChain(edits, -0.5, (-0.2, -0.3)[: len(edits)], keep, fillings)
-    window = Found(row, (), QUIET, ask, 0.0, chain, ())
+    window = Found(row, (), QUIET, ask, 0.0, 0.0, chain, ())
     return replace(window, **values)  # type: ignore[arg-type]
 
 
@@ -144,20 +144,37 @@ def test_intents_that_hold_come_most_probable_first() -> None:
     assert reading_of([window], strict).intents == ((Intent.THANKS, 0.9),)
 
 
-def test_a_request_to_forget_holds_at_a_lower_probability() -> None:
-    window = found(intents=probabilities(question=0.8, forget=0.12, statement=0.4))
-    assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.8), (Intent.FORGET, 0.12))
+@pytest.mark.parametrize(
+    ("forget", "intents", "surely"),
+    [
+        (0.4, (Intent.QUESTION,), False),
+        (0.6, (Intent.QUESTION, Intent.FORGET), False),
+        (0.95, (Intent.FORGET, Intent.QUESTION), True),
+    ],
+)
+def test_a_request_to_forget_is_told_by_a_head_of_its_own(
+    forget: float, intents: tuple[Intent, ...], surely: bool
+) -> None:
+    window = found(intents=probabilities(question=0.8, forget=0.99), forget=forget)
+    reading = reading_of([window], toy_settings())
+    assert (tuple(dict(reading.intents)), reading.forgets_surely) == (intents, surely)
 
 
-@pytest.mark.parametrize(("forget", "holds"), [(0.3, False), (0.5, True)])
-def test_what_states_something_asks_to_forget_as_surely_as_anything_else(forget: float, holds: bool) -> None:
-    window = found(intents=probabilities(statement=0.8, forget=forget))
-    assert (Intent.FORGET in dict(reading_of([window], toy_settings()).intents)) is holds
+@pytest.mark.parametrize(("forget", "holds"), [(0.8, False), (0.95, True)])
+def test_what_states_something_asks_to_forget_surely_or_not(forget: float, holds: bool) -> None:
+    reading = reading_of([found(intents=probabilities(statement=0.8), forget=forget)], toy_settings())
+    assert (Intent.FORGET in dict(reading.intents)) is holds
+
+
+def test_a_long_text_asks_to_forget_nothing() -> None:
+    reading = reading_of([found(forget=0.99), found(forget=0.99)], toy_settings())
+    assert Intent.FORGET not in dict(reading.intents)
+    assert not reading.forgets_surely
 
 
 def test_the_most_probable_intent_always_holds() -> None:
-    window = found(intents=probabilities(question=0.4, forget=0.12))
-    assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.4), (Intent.FORGET, 0.12))
+    window = found(intents=probabilities(question=0.4, statement=0.12))
+    assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.4),)
 
 
 def test_an_intent_holds_where_it_does_in_any_window() -> None:

@@ -1,0 +1,252 @@
+"""Trains a head of the reader that tells requests of one kind, on the network as it ships, and writes it there.
+
+    python -m training.reader.requests KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
+
+What a message is about as a whole is enough for that: a small head on frozen states, which takes minutes and changes
+nothing else that the reader finds. With `--part` nothing is trained: the head of the file is measured on that
+part. The last line is JSON.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from memory.values.understanding.readings import Intent, Reading, ReadRequest
+from models.batching.engine import padded_batches
+from models.body.network_parts import evaluating
+from models.reader.decisions import Thresholds
+from models.reader.network import RequestHead
+
+from ..shared.chat_corpus import files_of, language_of
+from ..shared.data_sets import Part
+from ..shared.heads import each_alone, train_head
+from ..shared.weight_files import replace_weights
+from .corpus import read_intents, read_messages
+from .networks import LoadedReader, load_shipped
+
+_BATCH_TOKENS = 4096
+_STATEMENTS = 800
+_QUESTIONS = 1500
+"""Messages of the corpora that state something, and questions that ask for one thing: as many as are drawn."""
+_OPEN = frozenset({"several", "aggregate", "preference"})
+"""Kinds of questions that may ask for an overview."""
+_SURELY_TAKEN = 0.006
+"""Share of the tuning messages that do not ask to forget that may be taken for requests which are carried out."""
+_LINE = re.compile(r"(R:|\d+) (.+?)(?: => [\d /]+)?$")
+
+
+class Kind(StrEnum):
+    """What is asked for; the name of the head in `ReaderNetwork`."""
+
+    OVERVIEW = "overview"
+    FORGET = "forget"
+
+    def holds(self, reading: Reading) -> bool:
+        """Whether a message was read as such a request."""
+        if self is Kind.OVERVIEW:
+            return reading.overview
+        return any(intent is Intent.FORGET for intent, _ in reading.intents)
+
+
+_TRAINING: dict[Kind, dict[str, Any]] = {
+    Kind.OVERVIEW: {"epochs": 60, "batch": 64, "decay": 0.01},
+    Kind.FORGET: {"epochs": 25, "batch": 256, "decay": 0.1},
+}
+"""Longer training to forget tells requests as well, and is as sure of what it gets wrong as of the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A message, and whether it makes the request."""
+
+    language: str
+    text: str
+    asks: bool
+
+
+def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedText]:
+    """The messages of a part that a head of this kind is trained, tuned or measured on."""
+    if kind is Kind.OVERVIEW:
+        others = _statements(folders) if part is Part.TRAIN else []
+        return [*_signed(folders, "overviews", part), *others, *_questions(folders, part)]
+    overviews = [replace(row, asks=False) for row in _signed(folders, "overviews", part) if row.asks]
+    messages = [
+        MarkedText(row.language, row.text, asks=Intent.FORGET in row.intents)
+        for row in (*read_messages(folders, part), *read_intents(folders, part))
+    ]
+    return [*_signed(folders, "forget_messages", part), *_lines_and_requests(folders, part), *messages, *overviews]
+
+
+def _signed(folders: Sequence[Path], folder: str, part: Part) -> list[MarkedText]:
+    """The lines of files in which `+` makes the request and `-` does not."""
+    return [
+        MarkedText(language_of(path), line[2:].strip(), asks=line.startswith("+ "))
+        for path in files_of(folders, folder, part)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith(("+ ", "- "))
+    ]
+
+
+def _lines_and_requests(folders: Sequence[Path], part: Part) -> Iterator[MarkedText]:
+    """What was said in the `forgets` folders, and the requests to forget some of it."""
+    for path in files_of(folders, "forgets", part):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if found := _LINE.match(line):
+                yield MarkedText(language_of(path), found.group(2), asks=found.group(1) == "R:")
+
+
+def main() -> None:
+    """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
+    arguments = _arguments()
+    torch.set_num_threads(arguments.threads)
+    kind = Kind(arguments.kind)
+    if arguments.part is None:
+        train(kind, arguments.corpus, arguments.weights, arguments.cache)
+    part = Part(arguments.part or Part.TUNE)
+    loaded = load_shipped(arguments.weights, arguments.cache)
+    figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
+    _print(kind, part, figures)
+    sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
+
+
+def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> None:
+    """Trains a head on the network of a weight file, chooses its bounds on the tuning part, and writes both there."""
+    loaded = load_shipped(weights, cache)
+    marked, tuned = (read_marked(corpora, kind, part) for part in (Part.TRAIN, Part.TUNE))
+    torch.manual_seed(0)
+    head = RequestHead(loaded.network.shape.hidden)
+    inputs = summaries(loaded, [row.text for row in marked]).split(1)
+    labels = torch.tensor([float(row.asks) for row in marked]).split(1)
+    train_head(head, inputs, labels, loss=each_alone, **_TRAINING[kind])
+    with torch.no_grad():
+        scores = head(summaries(loaded, [row.text for row in tuned])).sigmoid().tolist()
+    bounds = choose_bounds(kind, scores, [row.asks for row in tuned])
+    thresholds = Thresholds.model_validate(loaded.settings.thresholds.model_dump() | bounds)
+    parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
+    replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
+
+
+def summaries(loaded: LoadedReader, texts: Sequence[str]) -> Tensor:
+    """What the network makes of messages as a whole, shape (texts, 2 · hidden); of a long one its beginning."""
+    windows = [(number, loaded.reader.read(ReadRequest(text=text))[0]) for number, text in enumerate(texts)]
+    rows: dict[int, Tensor] = {}
+    with evaluating(loaded.network):
+        for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
+            made = loaded.network.summary(*loaded.states([window for _, window in batch]))
+            rows |= {number: row for (number, _), row in zip(batch, made, strict=True)}
+    return torch.stack([rows[number] for number in range(len(texts))])
+
+
+def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> dict[str, float]:
+    """The thresholds of a kind by their names in `Thresholds`.
+
+    A message is taken for a request from where F1 is best; a request to forget is carried out without asking from where
+    few others are taken for one (`_SURELY_TAKEN`).
+
+    Args:
+        kind: The kind.
+        scores: Probabilities of tuning messages.
+        asks: Whether each makes the request.
+    """
+    rows = list(zip(scores, asks, strict=True))
+
+    def f1(bound: float) -> float:
+        right = sum(asked for score, asked in rows if score >= bound)
+        return 2 * right / max(1, sum(score >= bound for score in scores) + sum(asks))
+
+    def is_sure(bound: float) -> bool:
+        return sum(score >= bound for score, asked in rows if not asked) <= _SURELY_TAKEN * (len(rows) - sum(asks))
+
+    bounds = [number / 20 for number in range(2, 20)]
+    best = max(bounds, key=f1)
+    if kind is Kind.OVERVIEW:
+        return {"overview": best}
+    return {"forget": best, "forget_surely": next((bound for bound in bounds if bound >= best and is_sure(bound)), 1.0)}
+
+
+def measure(loaded: LoadedReader, kind: Kind, texts: Sequence[MarkedText]) -> dict[str, dict[str, float]]:
+    """Recall and the share of others that are taken for one, in percent, of all and by language."""
+    readings = loaded.read([ReadRequest(text=row.text) for row in texts])
+    figures = {}
+    for language in ("all", *sorted({row.language for row in texts})):
+        pairs = [
+            (row, kind.holds(reading), reading.forgets_surely)
+            for row, reading in zip(texts, readings, strict=True)
+            if language in ("all", row.language)
+        ]
+        found = [(taken, surely) for row, taken, surely in pairs if row.asks]
+        wrong = [(taken, surely) for row, taken, surely in pairs if not row.asks]
+        figures[language] = {
+            "asks": len(found),
+            "found": _percent(taken for taken, _ in found),
+            "others": len(wrong),
+            "taken for one": _percent(taken for taken, _ in wrong),
+        }
+        if kind is Kind.FORGET:
+            figures[language] |= {
+                "surely": _percent(surely for _, surely in found),
+                "others surely": _percent(surely for _, surely in wrong),
+            }
+    return figures
+
+
+def _percent(holds: Iterator[bool]) -> float:
+    values = list(holds)
+    return round(100 * sum(values) / max(1, len(values)), 1)
+
+
+def _statements(folders: Sequence[Path]) -> list[MarkedText]:
+    rows = [
+        MarkedText(row.language, row.text, asks=False)
+        for row in read_messages(folders, Part.TRAIN)
+        if row.intents == (Intent.STATEMENT,)
+    ]
+    return _drawn(rows, _STATEMENTS)
+
+
+def _questions(folders: Sequence[Path], part: Part) -> list[MarkedText]:
+    rows = []
+    for path in (*files_of(folders, "answers", part), *files_of(folders, "scenarios", part)):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            question, arrow, rest = line.removeprefix("? ").partition(" => ")
+            if line.startswith("? ") and arrow and not any(kind in rest for kind in _OPEN):
+                rows.append(MarkedText(language_of(path), question.strip(), asks=False))
+    return _drawn(rows, _QUESTIONS)
+
+
+def _drawn(rows: Sequence[MarkedText], count: int) -> list[MarkedText]:
+    return random.Random(0).sample(rows, min(count, len(rows)))
+
+
+def _print(kind: Kind, part: Part, figures: dict[str, dict[str, float]]) -> None:
+    table = Table("messages", *(f"{name}, %" for name in figures["all"]), title=f"requests: {kind}, {part.value}")
+    for group, values in figures.items():
+        table.add_row(group, *(f"{value:g}" for value in values.values()))
+    Console().print(table)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Trains a head of the reader that tells requests of one kind.")
+    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which requests")
+    parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
+    parser.add_argument("--weights", type=Path, required=True, help="the file that ships; the head is written to it")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
+    parser.add_argument("--part", choices=[part.value for part in Part], help="measure this part, and train nothing")
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
