@@ -140,23 +140,23 @@ class TrainedReader(TrainedNetwork[_Parts]):
 def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Reading:
     """The reading of a message from its windows: references of the first one, names and facts of all.
 
-    An intent holds where it does in any window; of a message the most probable one always holds. A long text is no
-    request to forget and none for an overview.
+    An intent holds where it does in any window; where none does, the most probable one. A long text is no request to
+    forget and none for an overview.
     """
     from .fact_reading import facts_of
 
     bounds = settings.thresholds
     overview, forget = (windows[0].overview, windows[0].forget) if len(windows) == 1 else (0.0, 0.0)
     best = [max(values) for values in zip(*(found.intents for found in windows), strict=True)]
-    scores = zip(Intent, best, strict=True)
-    first, *others = sorted((item for item in scores if item[0] is not Intent.FORGET), key=_probability, reverse=True)
-    held = [first, *(item for item in others if item[1] >= bounds.intents)]
-    if forget >= bounds.to_forget(beside=first[0]):
+    scores = sorted(zip(Intent, best, strict=True), key=_probability, reverse=True)
+    others = [item for item in scores if item[0] is not Intent.FORGET]
+    held = [item for item in others if item[1] >= bounds.intents]
+    if forget >= bounds.to_forget(beside=scores[0][0]):
         held.append((Intent.FORGET, forget))
     is_blank = not windows[0].features.units
     return Reading(
         names=tuple(name for found in windows for name in found.names),
-        intents=() if is_blank else tuple(sorted(held, key=_probability, reverse=True)),
+        intents=() if is_blank else tuple(sorted(held or others[:1], key=_probability, reverse=True)),
         overview=overview >= bounds.overview,
         forgets_surely=forget >= bounds.forget_surely,
         rewrite=rewrite_of(windows[0], settings),

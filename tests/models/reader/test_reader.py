@@ -160,10 +160,24 @@ def test_a_request_to_forget_is_told_by_a_head_of_its_own(
     assert (tuple(dict(reading.intents)), reading.forgets_surely) == (intents, surely)
 
 
-@pytest.mark.parametrize(("forget", "holds"), [(0.8, False), (0.95, True)])
-def test_what_states_something_asks_to_forget_surely_or_not(forget: float, holds: bool) -> None:
-    reading = reading_of([found(intents=probabilities(statement=0.8), forget=forget)], toy_settings())
+@pytest.mark.parametrize(
+    ("forget", "intents", "holds"),
+    [
+        (0.8, {"statement": 0.8}, False),
+        (0.95, {"statement": 0.8}, True),
+        (0.8, {"statement": 0.3, "forget": 0.6}, True),
+    ],
+)
+def test_what_states_something_asks_to_forget_surely_or_not(
+    forget: float, intents: dict[str, float], holds: bool
+) -> None:
+    reading = reading_of([found(intents=probabilities(**intents), forget=forget)], toy_settings())
     assert (Intent.FORGET in dict(reading.intents)) is holds
+
+
+def test_a_request_to_forget_says_nothing_else_by_itself() -> None:
+    reading = reading_of([found(intents=probabilities(forget=0.9, statement=0.1), forget=0.95)], toy_settings())
+    assert tuple(dict(reading.intents)) == (Intent.FORGET,)
 
 
 def test_a_long_text_asks_to_forget_nothing() -> None:
@@ -172,7 +186,7 @@ def test_a_long_text_asks_to_forget_nothing() -> None:
     assert not reading.forgets_surely
 
 
-def test_the_most_probable_intent_always_holds() -> None:
+def test_where_no_intent_holds_the_most_probable_one_does() -> None:
     window = found(intents=probabilities(question=0.4, statement=0.12))
     assert reading_of([window], toy_settings()).intents == ((Intent.QUESTION, 0.4),)
 
