@@ -187,7 +187,7 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
     recipe.main()
-    *stages, (last, export) = ran
+    *stages, (exporting, export), (last, head) = ran
     assert [name for name, _ in stages] == ["answers.train"] * len(recipe.STAGES)
     assert all(given[:3] == ["CORPUS", "--corpus", "MORE"] and "--resume" in given for _, given in stages)
     files = {stage.name: f"OUT/{stage.name}/checkpoint.pt" for stage in recipe.STAGES} | {
@@ -202,7 +202,11 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     ]
     assert "--start" not in stages[0][1]
     assert averaged == {name: [(files[part], share) for part, share in parts] for name, parts in recipe.MEANS.items()}
-    assert (last, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
+    assert (exporting, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
+    assert (last, head) == (
+        "answers.forgets",
+        ["--corpus", "CORPUS", "MORE", "--weights", "W.safetensors", "--cache", "MODELS"],
+    )
 
 
 @pytest.mark.parametrize("stage", [*recipe.STAGES, *document_recipe.STAGES], ids=lambda stage: stage.name)
