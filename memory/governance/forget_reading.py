@@ -36,7 +36,7 @@ async def read_matches(
     chosen = {memory.memory_id: memory for memory in (*memories[: MAX_READ // 2], *latest)}
     read = list(chosen.values())[:MAX_READ]
     try:
-        while len(read) > MAX_ANSWER_LINES:
+        if len(read) > MAX_ANSWER_LINES:
             found = await _read(read, request, target, reader)
             read = sorted(read, key=lambda memory: -found[memory.memory_id].meant)[:MAX_ANSWER_LINES]
         found = await _read(read, request, target, reader)

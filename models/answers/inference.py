@@ -108,8 +108,8 @@ def find_answers(network: AnswerNetwork, features: Sequence[AnswerFeatures], *, 
 
 def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[str, Tensor]) -> list[FoundAnswer]:
     states = network.states(batch)
-    scores, outdated, none = network.line_scores(states, batch)
-    meant = functional.pad(network.meant_scores(states, batch), (1, 0)).softmax(1)[:, 1:].tolist()
+    scores, outdated, none, meant_scores = network.line_scores(states, batch)
+    meant = functional.pad(meant_scores, (1, 0)).softmax(1)[:, 1:].tolist()
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
     replaced = outdated.sigmoid().tolist()

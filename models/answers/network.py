@@ -6,16 +6,16 @@ package.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from typing_extensions import override
 
 from memory.ports.models.answer_reading import MAX_ANSWER_LINES
 from memory.values.base import Value
 
-from ..body.network_parts import WordEmbedding, gather_states
+from ..body.network_parts import ScoreHead, WordEmbedding, gather_states
 from .features import AGES, ROLES
 
 MASKED = -1e4
@@ -41,23 +41,21 @@ class AnswerShape(Value):
     meant: bool = False
 
 
-class MeantHead(nn.Module):
-    """How much a line is what a request to forget means, beside 0 for none, from `AnswerNetwork.line_inputs`.
+class LineScores(NamedTuple):
+    """What each line of a row is to its question; lines that the row does not have get `MASKED` but in `outdated`.
 
-    Args:
-        hidden: Width of the body.
+    Attributes:
+        answers: Scores of answering, (batch, lines): those of a softmax over the lines and none.
+        outdated: Log-odds of being outdated, (batch, lines).
+        none: The score of no answer, (batch,).
+        meant: How much the question, as a request to forget, means the line, (batch, lines): scores of a softmax over
+            the lines and none, whose score is 0; all `MASKED` without a head.
     """
 
-    def __init__(self, hidden: int) -> None:
-        super().__init__()
-        self.hidden = nn.Linear(5 * hidden, hidden // 3)
-        self.dropout = nn.Dropout(0.3)
-        self.score = nn.Linear(hidden // 3, 1)
-
-    @override
-    def forward(self, inputs: Tensor) -> Tensor:
-        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(inputs))))
-        return scores[..., 0]
+    answers: Tensor
+    outdated: Tensor
+    none: Tensor
+    meant: Tensor
 
 
 class AnswerNetwork(nn.Module):
@@ -88,7 +86,7 @@ class AnswerNetwork(nn.Module):
         self.word_hidden = nn.Linear(hidden, hidden)
         self.word_score = nn.Linear(hidden, 2)
         self.wordless_score = nn.Linear(hidden, 2)
-        self.meant = MeantHead(hidden) if shape.meant else None
+        self.meant = ScoreHead(hidden, states=5) if shape.meant else None
         for embedding in (self.ranks, self.ages, self.roles):
             nn.init.normal_(embedding.weight, std=0.01)
 
@@ -132,17 +130,12 @@ class AnswerNetwork(nn.Module):
         question = asked[:, None].expand_as(means)
         return torch.cat([ends.flatten(2), means, question, means * question], dim=-1), asked
 
-    def line_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    def line_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> LineScores:
         """What each line is to the question.
 
         Args:
             states: From `states`.
             batch: As of `line_inputs`; `line_counts` (batch,).
-
-        Returns:
-            Scores of answering and log-odds of being outdated, each (batch, lines), and the score of no answer,
-            shape (batch,). Scores of a row are those of a softmax over its lines and none; lines that a row does not
-            have get `MASKED`.
         """
         inputs, asked = self.line_inputs(states, batch)
         hidden = functional.gelu(self.line_hidden(inputs))  # (batch, lines, hidden)
@@ -152,20 +145,8 @@ class AnswerNetwork(nn.Module):
         best = (answers.softmax(1)[..., None] * hidden).sum(1)  # (batch, hidden)
         summary = torch.cat([states[:, 0], asked, best], dim=-1)
         none: Tensor = self.none_score(self.dropout(functional.gelu(self.none_hidden(summary))))[:, 0]
-        return answers, outdated, none
-
-    def meant_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        """How much each line is what a request to forget means, shape (batch, lines).
-
-        Scores of a row are those of a softmax over its lines and none, whose score is 0; lines that a row does not
-        have, and all without a head, get `MASKED`.
-        """
-        count = batch["ranks"].shape[1]
-        missing = torch.arange(count, device=states.device) >= batch["line_counts"][:, None]
-        if self.meant is None:
-            return states.new_full(missing.shape, MASKED)
-        scores: Tensor = self.meant(self.line_inputs(states, batch)[0])
-        return scores.masked_fill(missing, MASKED)
+        meant = torch.full_like(answers, MASKED) if self.meant is None else self.meant(inputs)
+        return LineScores(answers, outdated, none, meant.masked_fill(missing, MASKED))
 
     def word_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Where the words that answer begin and end in each line.

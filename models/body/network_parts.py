@@ -1,4 +1,4 @@
-"""Parts of networks on the body: the input embedding of the reader, and helpers of their heads.
+"""Parts of networks on the body: the input embedding of the reader, a small head, and helpers of their heads.
 
 This module imports torch: it is imported where a network is built, never with its package.
 """
@@ -50,6 +50,27 @@ class WordEmbedding(nn.Module):
         gate = self.gate(places) * (places != Place.ALONE)[..., None]  # (batch, tokens, hidden)
         embedded: Tensor = functional.embedding(input_ids, words) + functional.embedding(pieces, words) * gate.to(words)
         return embedded
+
+
+class ScoreHead(nn.Module):
+    """A score for each row of a frozen network's states: small enough to be trained alone (`training.shared.heads`).
+
+    Args:
+        hidden: Width of a state.
+        states: States side by side in a row.
+    """
+
+    def __init__(self, hidden: int, *, states: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(states * hidden, hidden // 3)
+        self.dropout = nn.Dropout(0.3)
+        self.score = nn.Linear(hidden // 3, 1)
+
+    @override
+    def forward(self, rows: Tensor) -> Tensor:
+        """The scores of rows, shape (…, states · hidden) to (…)."""
+        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(rows))))
+        return scores[..., 0]
 
 
 def gather_states(states: Tensor, positions: Tensor) -> Tensor:

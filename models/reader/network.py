@@ -12,11 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from typing_extensions import override
 
 from memory.values.base import Value
 
-from ..body.network_parts import WordEmbedding
+from ..body.network_parts import ScoreHead, WordEmbedding
 from .edits_head import EditsHead, EditsShape
 from .facts_head import FactsHead, FactsShape
 from .names_head import NamesHead, NamesShape
@@ -46,23 +45,20 @@ class ReaderShape(Value):
     hidden: int = 384
 
 
-class RequestHead(nn.Module):
-    """Log-odds that a message makes a request of one kind, from `ReaderNetwork.summary`.
+class MessageScores(NamedTuple):
+    """Log-odds of what messages are for: of each intent (batch, intents); the others (batch,).
 
-    Args:
-        hidden: Width of the body.
+    Attributes:
+        intents: In the order of `Intent`.
+        ask: That a reference is ambiguous.
+        overview: That it asks for all that is known of someone or something.
+        forget: That it asks to forget something.
     """
 
-    def __init__(self, hidden: int) -> None:
-        super().__init__()
-        self.hidden = nn.Linear(2 * hidden, hidden // 3)
-        self.dropout = nn.Dropout(0.3)
-        self.score = nn.Linear(hidden // 3, 1)
-
-    @override
-    def forward(self, summary: Tensor) -> Tensor:
-        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(summary))))
-        return scores[:, 0]
+    intents: Tensor
+    ask: Tensor
+    overview: Tensor
+    forget: Tensor
 
 
 class ReaderNetwork(nn.Module):
@@ -88,8 +84,8 @@ class ReaderNetwork(nn.Module):
         self.intent_score = nn.Linear(shape.hidden, shape.intents)
         self.ask_hidden = nn.Linear(2 * shape.hidden, shape.hidden)
         self.ask_score = nn.Linear(shape.hidden, 1)
-        self.overview = RequestHead(shape.hidden)
-        self.forget = RequestHead(shape.hidden)
+        self.overview = ScoreHead(shape.hidden, states=2)
+        self.forget = ScoreHead(shape.hidden, states=2)
         nn.init.normal_(self.sources.weight, std=0.02)
 
     def states(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -118,25 +114,9 @@ class ReaderNetwork(nn.Module):
         mean = (states * of_message).sum(1) / of_message.sum(1).clamp(min=1.0)
         return torch.cat([states[:, 0], mean], dim=-1)
 
-    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> "MessageScores":
+    def message_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> MessageScores:
         """Log-odds of what a message is for."""
         summary = self.summary(states, batch)
         intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
         return MessageScores(intents, ask[:, 0], self.overview(summary), self.forget(summary))
-
-
-class MessageScores(NamedTuple):
-    """Log-odds of what messages are for: of each intent (batch, intents); the others (batch,).
-
-    Attributes:
-        intents: In the order of `Intent`.
-        ask: That a reference is ambiguous.
-        overview: That it asks for all that is known of someone or something.
-        forget: That it asks to forget something.
-    """
-
-    intents: Tensor
-    ask: Tensor
-    overview: Tensor
-    forget: Tensor

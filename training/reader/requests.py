@@ -7,31 +7,27 @@ nothing else that the reader finds. With `--part` nothing is trained: the head o
 part. The last line is JSON.
 """
 
-import argparse
 import json
 import random
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 
 from memory.values.understanding.readings import Intent, Reading, ReadRequest
 from models.batching.engine import padded_batches
-from models.body.network_parts import evaluating
+from models.body.network_parts import ScoreHead, evaluating
 from models.reader.decisions import Thresholds
-from models.reader.network import RequestHead
 
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
-from ..shared.heads import each_alone, train_head
+from ..shared.forget_lines import read_forget_lines
+from ..shared.heads import binary_loss, head_parser, print_figures, train_head
 from ..shared.weight_files import replace_weights
 from .corpus import read_intents, read_messages
 from .networks import LoadedReader, load_shipped
@@ -44,7 +40,6 @@ _OPEN = frozenset({"several", "aggregate", "preference"})
 """Kinds of questions that may ask for an overview."""
 _SURELY_TAKEN = 0.006
 """Share of the tuning messages that do not ask to forget that may be taken for requests which are carried out."""
-_LINE = re.compile(r"(R:|\d+) (.+?)(?: => [\d /]+)?$")
 
 
 class Kind(StrEnum):
@@ -86,7 +81,12 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedT
         MarkedText(row.language, row.text, asks=Intent.FORGET in row.intents)
         for row in (*read_messages(folders, part), *read_intents(folders, part))
     ]
-    return [*_signed(folders, "forget_messages", part), *_lines_and_requests(folders, part), *messages, *overviews]
+    lines = [
+        MarkedText(line.language, line.text, asks=line.meant is not None)
+        for sent in read_forget_lines(folders, part)
+        for line in sent
+    ]
+    return [*_signed(folders, "forget_messages", part), *lines, *messages, *overviews]
 
 
 def _signed(folders: Sequence[Path], folder: str, part: Part) -> list[MarkedText]:
@@ -99,17 +99,11 @@ def _signed(folders: Sequence[Path], folder: str, part: Part) -> list[MarkedText
     ]
 
 
-def _lines_and_requests(folders: Sequence[Path], part: Part) -> Iterator[MarkedText]:
-    """What was said in the `forgets` folders, and the requests to forget some of it."""
-    for path in files_of(folders, "forgets", part):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if found := _LINE.match(line):
-                yield MarkedText(language_of(path), found.group(2), asks=found.group(1) == "R:")
-
-
 def main() -> None:
     """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
-    arguments = _arguments()
+    parser = head_parser("Trains a head of the reader that tells requests of one kind.")
+    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which requests")
+    arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     kind = Kind(arguments.kind)
     if arguments.part is None:
@@ -117,7 +111,7 @@ def main() -> None:
     part = Part(arguments.part or Part.TUNE)
     loaded = load_shipped(arguments.weights, arguments.cache)
     figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
-    _print(kind, part, figures)
+    print_figures(figures, title=f"requests: {kind}, {part.value}, %")
     sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
 
 
@@ -126,10 +120,10 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     loaded = load_shipped(weights, cache)
     marked, tuned = (read_marked(corpora, kind, part) for part in (Part.TRAIN, Part.TUNE))
     torch.manual_seed(0)
-    head = RequestHead(loaded.network.shape.hidden)
+    head = ScoreHead(loaded.network.shape.hidden, states=2)
     inputs = summaries(loaded, [row.text for row in marked]).split(1)
     labels = torch.tensor([float(row.asks) for row in marked]).split(1)
-    train_head(head, inputs, labels, loss=each_alone, **_TRAINING[kind])
+    train_head(head, inputs, labels, loss=binary_loss, **_TRAINING[kind])
     with torch.no_grad():
         scores = head(summaries(loaded, [row.text for row in tuned])).sigmoid().tolist()
     bounds = choose_bounds(kind, scores, [row.asks for row in tuned])
@@ -202,7 +196,7 @@ def measure(loaded: LoadedReader, kind: Kind, texts: Sequence[MarkedText]) -> di
     return figures
 
 
-def _percent(holds: Iterator[bool]) -> float:
+def _percent(holds: Iterable[bool]) -> float:
     values = list(holds)
     return round(100 * sum(values) / max(1, len(values)), 1)
 
@@ -228,24 +222,6 @@ def _questions(folders: Sequence[Path], part: Part) -> list[MarkedText]:
 
 def _drawn(rows: Sequence[MarkedText], count: int) -> list[MarkedText]:
     return random.Random(0).sample(rows, min(count, len(rows)))
-
-
-def _print(kind: Kind, part: Part, figures: dict[str, dict[str, float]]) -> None:
-    table = Table("messages", *(f"{name}, %" for name in figures["all"]), title=f"requests: {kind}, {part.value}")
-    for group, values in figures.items():
-        table.add_row(group, *(f"{value:g}" for value in values.values()))
-    Console().print(table)
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Trains a head of the reader that tells requests of one kind.")
-    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which requests")
-    parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
-    parser.add_argument("--weights", type=Path, required=True, help="the file that ships; the head is written to it")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
-    parser.add_argument("--part", choices=[part.value for part in Part], help="measure this part, and train nothing")
-    parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
-"""Trains small heads on the states of a frozen network."""
+"""Trains small heads on the states of a frozen network (`models.body.network_parts.ScoreHead`)."""
 
-from collections.abc import Callable, Sequence
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import torch
 from rich.console import Console
 from rich.progress import track
+from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .data_sets import Part
 
 _RATE = 1e-3
 
@@ -50,12 +55,12 @@ def train_head(
     head.eval()
 
 
-def each_alone(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
+def binary_loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
     """The loss where every row is one or is not, whatever the others are: scores are log-odds."""
     return functional.binary_cross_entropy_with_logits(torch.cat([*scores]), torch.cat([*labels]))
 
 
-def one_of_each(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
+def softmax_loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
     """The loss where the rows of a group share one probability with none of them, whose score is 0."""
     losses = []
     for of_group, marked in zip(scores, labels, strict=True):
@@ -63,3 +68,22 @@ def one_of_each(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
         shares = shares / shares.sum()
         losses.append(-(shares * functional.pad(of_group, (1, 0)).log_softmax(0)).sum())
     return torch.stack(losses).mean()
+
+
+def head_parser(description: str) -> argparse.ArgumentParser:
+    """A parser of the arguments that every training of a head takes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
+    parser.add_argument("--weights", type=Path, required=True, help="the file that ships; the head is written to it")
+    parser.add_argument("--cache", type=Path, required=True, help="folder of prepared models")
+    parser.add_argument("--part", choices=[part.value for part in Part], help="measure this part, and train nothing")
+    parser.add_argument("--threads", type=int, default=2)
+    return parser
+
+
+def print_figures(figures: Mapping[str, Mapping[str, float]], *, title: str) -> None:
+    """Prints a table: a line for each group of messages, a column for each of its figures."""
+    table = Table("messages", *next(iter(figures.values())), title=title)
+    for group, values in figures.items():
+        table.add_row(group, *(f"{value:g}" for value in values.values()))
+    Console().print(table)

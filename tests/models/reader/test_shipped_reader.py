@@ -297,6 +297,30 @@ def test_how_a_fact_holds_is_read(reader: TrainedReader, text: str, held: str, q
     assert [(fact.object.text, fact.qualifiers) for fact in reading.facts] == [(held, (qualifier,))]
 
 
+@pytest.mark.parametrize(
+    "text", ["Forget my locker code", "刪除所有關於怡君的記憶", "把那件事忘掉", "please forget that"]
+)
+def test_a_plain_request_to_forget_is_carried_out(reader: TrainedReader, text: str) -> None:
+    (reading,) = reader.read([ReadRequest(text=text)])
+    assert reading.forgets_surely
+    assert Intent.FORGET in dict(reading.intents)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "List all the hobbies I've got on the go.",
+        "列出我所有的嗜好",
+        "我說過的嗜好你刪了沒？",
+        "Did you delete my hobby?",
+        "my locker code is 4471, in case I forget",
+    ],
+)
+def test_what_only_speaks_of_forgetting_removes_nothing(reader: TrainedReader, text: str) -> None:
+    (reading,) = reader.read([ReadRequest(text=text)])
+    assert not reading.forgets_surely
+
+
 def test_any_text_is_read(reader: TrainedReader) -> None:
     texts = ["", " \n", "😀" * 40, "https://example.org/" + "a" * 900, "字" * 3000, "\ud800", "很長的句子。" * 120]
     for text, reading in zip(texts, reader.read([ReadRequest(text=text) for text in texts]), strict=True):

@@ -8,14 +8,14 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from models.assets.weight_files import read_settings
+from models.body.network_parts import ScoreHead
 from models.reader.decisions import ReaderSettings
-from models.reader.network import RequestHead
 from models.reader.reader import reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import toy_settings
 from training.reader.requests import Kind, choose_bounds, read_marked
 from training.shared.data_sets import Part
-from training.shared.heads import each_alone, train_head
+from training.shared.heads import binary_loss, train_head
 from training.shared.weight_files import replace_weights
 
 
@@ -53,8 +53,8 @@ def test_a_head_tells_apart_what_can_be_told_apart() -> None:
     torch.manual_seed(0)
     inputs = torch.randn(200, 96)
     asks = inputs[:, 3] > 0
-    head = RequestHead(48)
-    train_head(head, inputs.split(1), asks.float().split(1), loss=each_alone, epochs=60, batch=64, decay=0.01)
+    head = ScoreHead(48, states=2)
+    train_head(head, inputs.split(1), asks.float().split(1), loss=binary_loss, epochs=60, batch=64, decay=0.01)
     assert ((head(inputs) > 0) == asks).sum() > 180
 
 
@@ -71,7 +71,7 @@ def test_what_asks_to_forget_is_carried_out_from_where_nothing_else_is_taken_for
 
 def test_a_head_is_written_beside_weights_that_stay_as_they_are(tmp_path: Path) -> None:
     path, settings = tmp_path / "reader.safetensors", toy_settings()
-    kept, head = nn.Linear(8, 3), RequestHead(8)
+    kept, head = nn.Linear(8, 3), ScoreHead(8, states=2)
     save_file({}, path)
     replace_weights(path, {f"kept.{name}": value for name, value in kept.named_parameters()}, settings)
     before = load_file(path)
