@@ -54,9 +54,9 @@ async def test_runs_are_listed_in_pages_with_filters_and_short_errors(
     services: Services, http: httpx.AsyncClient
 ) -> None:
     done = {"state": RunState.DONE, "ended_at": utc_now()}
-    await save(
-        services, run("a", 40, **done), failed("b", 30), run("c", 20, pipeline="graph"), run("d", 10, app="shop")
-    )
+    third = run("c", 20, pipeline="graph")
+    await save(services, run("a", 40, **done), failed("b", 30), third, run("d", 10, app="shop"))
+    before_third = (third.started_at - timedelta(seconds=5)).isoformat()
     first = (await http.get("/knowledge/pipelines", params={"limit": 3})).json()
     assert [one["run_id"] for one in first["results"]] == ["d", "c", "b"]
     rest = (await http.get("/knowledge/pipelines", params={"limit": 3, "cursor": first["next"]})).json()
@@ -71,8 +71,8 @@ async def test_runs_are_listed_in_pages_with_filters_and_short_errors(
         ({"kind": "graph"}, ["c"]),
         ({"kind": ["graph", "ingest"], "status": ["running", "completed"]}, ["d", "c", "a"]),
         ({"app": "shop"}, ["d"]),
-        ({"since": (utc_now() - timedelta(seconds=25)).isoformat()}, ["d", "c"]),
-        ({"until": (utc_now() - timedelta(seconds=25)).isoformat()}, ["b", "a"]),
+        ({"since": before_third}, ["d", "c"]),
+        ({"until": before_third}, ["b", "a"]),
     ):
         reply = await http.get("/knowledge/pipelines", params=params)
         assert [one["run_id"] for one in reply.json()["results"]] == expected, params
