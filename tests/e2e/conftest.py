@@ -15,7 +15,7 @@ from deployments.host.cluster import free_ports
 from jiyi import Client
 from jiyi.service import ProcessMemory, find, load_settings, processes
 
-_UP_S = 240
+_UP_S = 480
 
 
 @dataclass

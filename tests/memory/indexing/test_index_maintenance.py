@@ -72,7 +72,7 @@ async def test_a_run_during_which_a_store_goes_away_says_so_and_can_be_started_a
         failed = await wait_for_end(maintenance)
     assert failed.state is RunState.FAILED
     assert "The index is away" in (failed.error or "")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await _started(maintenance):  # the run that failed still gives back its claim
             await asyncio.sleep(0.01)
     assert (await wait_for_end(maintenance)).state is RunState.DONE

@@ -68,7 +68,7 @@ def desk(runs: RunLog, queue: RunQueue) -> RunDesk:
 
 
 async def until(runs: RunLog, run: PipelineRun, *states: RunState) -> PipelineRun:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             known = await runs.get(run.run_id)
             assert known is not None

@@ -90,7 +90,7 @@ class TestFailures:
         with ArangoStandIn() as server:
             settings = settings_of(server)
         record = ArangoRecord(settings)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             error = await failure(record)
         assert "Connection refused" in error.message
         await record.close()

@@ -53,7 +53,7 @@ def alive(pid: int) -> bool:
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < give_up
         time.sleep(0.01)

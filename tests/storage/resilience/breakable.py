@@ -86,7 +86,7 @@ async def ids(record: SystemOfRecord, *, user_id: str = "ann", session_id: str =
 
 
 async def until(condition: Callable[[], Awaitable[bool] | bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             met = condition()
             if met if isinstance(met, bool) else await met:

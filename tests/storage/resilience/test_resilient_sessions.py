@@ -66,7 +66,7 @@ async def contents(store: SessionStore) -> list[str]:
 
 
 async def recovered(resilient: ResilientSessions) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while resilient.degraded:
             await asyncio.sleep(0.005)
 

@@ -17,7 +17,7 @@ async def say(http: httpx.AsyncClient, message: str, path: str = "/chat") -> dic
 
 
 async def until_erased(services: Services) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while any(erasure.receipt is None for erasure in await services.erasures.list()):
             await asyncio.sleep(0.01)
 

@@ -44,7 +44,7 @@ async def save(services: Services, *runs: PipelineRun) -> None:
 
 
 async def until_over(http: httpx.AsyncClient, run_id: str) -> dict[str, Any]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (shown := (await http.get(f"/knowledge/pipelines/{run_id}")).json())["status"] in ("queued", "running"):
             await asyncio.sleep(0.02)
     return dict(shown)
@@ -170,7 +170,7 @@ async def test_a_run_is_followed_to_its_end_and_from_where_a_reader_was(
     ):
         await asyncio.sleep(0.4)
         await save(services, one.model_copy(update={**change, "updated_at": utc_now()}))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         status, seen = await following
     assert (status, [event["event"] for event in seen]) == (200, ["state", "state", "progress", "end"])
     shown = [json.loads(event["data"]) for event in seen]

@@ -120,7 +120,7 @@ class TestRedisLocks:
         async with RedisLocks(redis).held("job", ttl_s=1.5) as mine:
             assert mine
             await commands.pexpire(lock_key("job"), 1000)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while await commands.pttl(lock_key("job")) <= 1000:
                     await asyncio.sleep(0.02)
 
@@ -130,7 +130,7 @@ class TestRedisLocks:
         with capture_logs() as logs:
             async with RedisLocks(redis).held("job", ttl_s=0.1):
                 await commands.set(lock_key("job"), "theirs")
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while not logs:
                         await asyncio.sleep(0.01)
         assert [entry["event"] for entry in logs] == ["lock_lost", "lock_expired_before_release"]
@@ -159,7 +159,7 @@ class TestRedisLocks:
             assert not mine
         holder.kill()
         await holder.communicate()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 async with locks.held("job") as mine:
                     if mine:
@@ -191,7 +191,7 @@ class TestRedisLocks:
             client = RedisClient(f"redis://127.0.0.1:{proxy.port}", timeout_s=0.2)
             async with RedisLocks(client).held("job", ttl_s=0.2) as mine:
                 proxy.refuse()
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while not logs:
                         await asyncio.sleep(0.01)
             await client.close()
