@@ -13,7 +13,7 @@ _JOINED = re.compile(r"^[\s,，、]*(?:(?:另外|还有|還有|此外|以及|and
 
 _MARK = re.compile(r"[?？]\s*[\"'」』”)）]*\s*$")
 _CHINESE = re.compile(
-    r"(吗|么|呢)\s*[。!！~～]*\s*$|什么|甚么|怎么|怎样|如何|为何|为什么|哪(?!怕)|谁|几(?:点|个|号|时|天|次|位|月|年)"
+    r"(吗|么|呢)\s*[。!！~～]*\s*$|什么|甚么|怎么|怎样|如何|为何|为什么|哪(?!怕)|谁|几(?:点|个|号|时|天|次|位|月|年|岁|楼|路)|(?:礼拜|星期|周)几"
     r"|多少|多久|多大|是不是|有没有|能不能|会不会|可不可以|要不要|还记得"
     r"|(?<!没)啥(?!都|也)|了没有?\s*[。!！~～]*\s*$"
 )
@@ -32,12 +32,13 @@ _OPINION = re.compile(
 """Words for judging and liking, with the one who is addressed as their subject."""
 _ENGLISH = re.compile(
     r"^\s*(?:(?:and|so|but|ok|okay|hey|hi|well)[,\s]+)*"
-    r"(?:what|when|where|who|whom|whose|which|why|how|is|are|was|were|do|does|did|can|could|will|would|should|has|have)\b",
+    r"(?:what|when|where|who|whom|whose|which|why|how|(?:what|when|where|who|why|how)s"
+    r"|is|are|was|were|do|does|did|can|could|will|would|should|has|have)\b",
     re.IGNORECASE,
 )
 _ENGLISH_INVERTED = re.compile(
     r"^\s*(?:what|when|where|who|whom|whose|which|why|how)"
-    r"(?:['’](?:s|d|re|ll)| (?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|am)\b)",
+    r"(?:['’](?:s|d|re|ll)|s\b| (?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|am)\b)",
     re.IGNORECASE,
 )
 """A question that needs no mark: "when I was five" and "can't eat nuts" are none."""

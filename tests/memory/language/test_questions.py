@@ -19,6 +19,9 @@ from memory.language.questions import MAX_QUESTIONS, asks_one_thing, asks_opinio
         "Where is it",
         "is it ready?",
         "And how about it?",
+        "whats our wifi called",
+        "我哥的攤子禮拜幾沒開",
+        "他家在幾樓",
     ],
 )
 def test_these_ask(text: str) -> None:
@@ -26,7 +29,8 @@ def test_these_ask(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["我買了 AI-Box。", "记住这个", "It is ready.", "I know what he said.", "太好了！", "我没啥事"]
+    "text",
+    ["我買了 AI-Box。", "记住这个", "It is ready.", "I know what he said.", "太好了！", "我没啥事", "買了幾張票"],
 )
 def test_these_state(text: str) -> None:
     assert not is_question(text)
