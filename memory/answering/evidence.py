@@ -21,6 +21,9 @@ SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 """Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
 _MAX_ANSWERS = 8
 _MAX_EARLIER = 1
+_REPLACING = 0.1
+"""Of how surely a memory answers, the share from which on what replaced it is about what was asked: a memory may say
+more than what was replaced."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
     """
     if hit.instead_of != other.text or hit.id == other.id:
         return False
+    if other.is_replaced and _answers(hit) >= _REPLACING * _answers(other):
+        return True
     return states_outdated(other.meant, words, other.validity) or are_in_conflict([*hit.validity, *other.validity])
 
 

@@ -122,6 +122,7 @@ class ReadingExtractor(Extractor):
             intents=intents,
             overview=reading is not None and reading.overview,
             forgets_surely=reading is not None and reading.forgets_surely,
+            may_change=reading is not None and reading.may_change,
             facts=reading.facts if reading else (),
             rewrite=reading.rewrite if reading else None,
             degraded=degraded,
@@ -157,7 +158,8 @@ def _is_part(mention: Mention, name: Mention) -> bool:
 
 
 async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Priority) -> list[Reading]:
-    """Readings in order; what by itself asks to forget or for an overview does, whatever the conversation was about.
+    """Readings in order; what by itself asks to forget or for an overview does, whatever the conversation was about,
+    and what by itself may change something may.
 
     Behind several questions a request is easily read as one more of them, and what was to be forgotten would be quoted.
     """
@@ -181,6 +183,7 @@ def _as_by_itself(reading: Reading, by_itself: Reading) -> Reading:
             "intents": (*requests, *others),
             "overview": by_itself.overview,
             "forgets_surely": by_itself.forgets_surely,
+            "may_change": by_itself.may_change,
         }
     )
 

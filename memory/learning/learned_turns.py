@@ -9,6 +9,7 @@ from ..entities.statuses import log_restoration
 from ..extraction.alias_patterns import AliasClaim, find_aliases
 from ..extraction.assertions import Assertions, assertions_of
 from ..extraction.junk import is_junk
+from ..language.questions import only_asks
 from ..ports.models.language import FactReader, FactRequest
 from ..ports.stores.record import UnitOfWork
 from ..values.entities import Entity, EntitySource, raised_confidence
@@ -32,11 +33,19 @@ TURNS_BEFORE = 6
 
 @dataclass(frozen=True)
 class LearnedTurn:
-    """A log entry with its extraction; `previous` is the entry before it in its session."""
+    """A log entry with its extraction.
+
+    Attributes:
+        resource: The entry.
+        extraction: What was found in it.
+        previous: The entry before it in its session.
+        replaces: The ids of the memories that hold no longer after it.
+    """
 
     resource: Resource
     extraction: Extraction
     previous: Resource | None
+    replaces: tuple[str, ...] = ()
 
     @property
     def forgets(self) -> bool:
@@ -49,6 +58,16 @@ class LearnedTurn:
         """Whether a message of the user's is worth reading for facts: it is no small talk and no request to forget."""
         intents = self.extraction.intents
         return self.teaches_entities and not (intents and _SMALL_TALK.issuperset(intents))
+
+    @property
+    def is_said(self) -> bool:
+        """Whether it is what the user said, and not only asked, nor asked to forget."""
+        return self.teaches_entities and not only_asks(self.resource.content)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether something said before may hold no longer after it."""
+        return self.is_said and self.extraction.may_change
 
     @property
     def remembers(self) -> bool:

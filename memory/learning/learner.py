@@ -27,6 +27,7 @@ from .aliases import learn_aliases
 from .facts import save_facts
 from .learned_turns import TURNS_BEFORE, LearnedTurn, save_entities, save_memories, with_facts
 from .relations import save_relations
+from .replacements import mark_replaced, with_replaced
 
 LEARN_BATCH = 64
 _ANALYZER = KeywordAnalyzer()
@@ -42,7 +43,8 @@ class Learner:
         facts: Reads the facts of messages, in place of those that the extractor found; None where nothing else does.
         erasures: Has the messages of what the user asked to forget erased from the log, sessions and files; without it
             they stay there.
-        answers: Reads which memories a request to forget is about; None where its words alone tell.
+        answers: Reads which memories a request to forget is about, and which a message replaces; without it the words
+            of a request alone tell, and no message replaces anything but facts.
     """
 
     def __init__(
@@ -169,7 +171,11 @@ class Learner:
             LearnedTurn(resource, extraction, previous[-1] if previous else None)
             for resource, extraction, previous in zip(resources, extractions, before, strict=True)
         ]
-        return turns if facts is None else await with_facts(turns, before, facts)
+        if facts is not None:
+            turns = await with_facts(turns, before, facts)
+        if self._answers is None:
+            return turns
+        return await with_replaced(turns, user_id, record=self._record, reader=self._answers, analyzer=_ANALYZER)
 
     async def _extractions(self, user_id: str, resources: Sequence[Resource]) -> list[Extraction]:
         """The extraction of each entry: the stored one if it has the extractor's version; empty for the assistant's."""
@@ -207,6 +213,7 @@ async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn
     for run in _runs(turns):
         saved = await save_entities(unit, user_id, run)
         memories += await save_memories(unit, run, saved.targets)
+        await mark_replaced(unit, run)
         await save_relations(unit, user_id, run, saved.targets.ids)
         renamed = await learn_aliases(unit, user_id, run, saved.targets.ids)
         await save_facts(unit, run)

@@ -32,6 +32,8 @@ from ..values.understanding.dialogue import Role
 _log = structlog.get_logger(__name__)
 PART: Final = "answers"
 """What is degraded while nobody reads, and the part of a hit's score."""
+_FOUND = 2
+"""So many memories are found for each that is read, since some only ask."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,9 @@ class AnswerRetriever(Retriever):
     Identifiers are not prose (DESIGN §6): where memories name an identifier of the query, one that names only others
     does not answer.
 
+    A memory that may answer nothing comes after all others: to what is asked again, the question itself is the best
+    match.
+
     A query that asks nothing is not read. A reader that is down is named in `degraded`, and the ranking stays as it was
     found; one with a full queue refuses the search (`Overloaded`).
 
@@ -98,7 +103,7 @@ class AnswerRetriever(Retriever):
     async def search(self, request: SearchRequest) -> SearchResult:
         if not _is_read(request):
             return await self._retriever.search(request)
-        wider = request.model_copy(update={"top_k": max(request.top_k, self._recipe.lines)})
+        wider = request.model_copy(update={"top_k": max(request.top_k, _FOUND * self._recipe.lines)})
         result = await self._retriever.search(wider)
         rows = self._rows(result.hits)
         hits, degraded, unanswered = result.hits, result.degraded, None if result.degraded else 1.0
@@ -145,9 +150,12 @@ class AnswerRetriever(Retriever):
             for row, reading in zip(rows, readings, strict=True)
             for line, of_line in zip(row, reading.lines, strict=True)
         }
-        read = {id_: _in_its_place(hit, read) for id_, hit in _with_same_codes(read, request.query).items()}
+        read = _with_same_codes(read, request.query)
+        read = {id_: _in_its_place(hit, read) for id_, hit in read.items()}
+        read = {id_: _as_replaced(hit, read) for id_, hit in read.items()}
         scored = [self._scored(read.get(hit.id, hit)) for hit in hits]
-        return tuple(sorted(scored, key=lambda hit: -hit.score))  # stable: what takes another's place stays before it
+        # stable: what takes another's place stays before it
+        return tuple(sorted(scored, key=lambda hit: (_says_nothing(hit), -hit.score)))
 
     def _scored(self, hit: Hit) -> Hit:
         answers = 1.0 if "exact" in hit.parts else hit.parts.get(PART, 0.0)
@@ -159,6 +167,10 @@ def _is_read(request: SearchRequest) -> bool:
     if HitKind.MEMORY not in request.kinds or request.entity_type is not None:
         return False
     return is_question(request.query) if request.asks is None else request.asks
+
+
+def _says_nothing(hit: Hit) -> bool:
+    return hit.kind is HitKind.MEMORY and not may_answer(hit)
 
 
 def _lines_of(hits: Sequence[Hit]) -> list[_Line]:
@@ -220,5 +232,16 @@ def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:
         and (fact.subject, fact.predicate) in outdated
         and fold_lower(fact.object) in fold_lower(hit.meant)
     ]
-    parts = {**hit.parts, PART: best, "outdated": 0.0, "words": 1.0}
+    parts = {**hit.parts, PART: best, "outdated": 0.0}
+    if hit.words and not objects and all(other.is_replaced for other in matched):
+        return hit.model_copy(update={"parts": parts})
+    parts["words"] = 1.0
     return hit.model_copy(update={"parts": parts, "words": objects[0] if objects else hit.meant})
+
+
+def _as_replaced(hit: Hit, read: Mapping[str, Hit]) -> Hit:
+    """The hit, which is out of date where what replaced it answers as well."""
+    if not hit.is_replaced:
+        return hit
+    takes = any(takes_place_of(other, hit, "") and other.parts[PART] >= hit.parts[PART] for other in read.values())
+    return hit.model_copy(update={"parts": {**hit.parts, "outdated": 1.0}}) if takes else hit

@@ -44,6 +44,14 @@ class _Others(NamedTuple):
     instead: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
+    def behind(self, entry: str | None) -> "_Others":
+        """The same with one more entry, first of those that take the place."""
+        if entry is None:
+            return self
+        return _Others(
+            tuple(dict.fromkeys((entry, *self.instead))), tuple(other for other in self.beside if other != entry)
+        )
+
 
 class ValidityRetriever(Retriever):
     """Wraps a retriever: says of each memory how the facts that it states stand, and adds what is to be said instead.
@@ -89,7 +97,9 @@ class ValidityRetriever(Retriever):
         timeline_of = {fact.fact_id: timeline for timeline in timelines for fact in timeline}
         codes = {term for term in self._analyzer.terms(request.query) if _CODE.match(term)}
         others = {
-            id_: self._others(request.query, memory, stated[memory.resource_id], timeline_of, standings)
+            id_: self._others(request.query, memory, stated[memory.resource_id], timeline_of, standings).behind(
+                memory.replaced_by if asked is None else None
+            )
             for id_, memory in memories.items()
             if not codes or codes.isdisjoint(self._analyzer.terms(memory.text))
         }
@@ -101,11 +111,13 @@ class ValidityRetriever(Retriever):
         added = await unit.memories.get([id_ for id_ in wanted if id_ not in memories])
         memories |= {memory.memory_id: memory for memory in added if matches_filter(memory, request.filters)}
         ranked = _with_others(hits, memories, others)
+        entries = {memory.resource_id for memory in memories.values()}
         changed = await _changed(unit, stated)
         return [
             hit.model_copy(
                 update={
                     "asks_overview": memories[hit.id].resource_id in asking,
+                    "is_replaced": asked is None and memories[hit.id].replaced_by in entries,
                     "validity": tuple(
                         validity_of(fact, standings[fact.fact_id], changed=changed.get(fact.doubted_by or ""))
                         for fact in stated[memories[hit.id].resource_id]

@@ -98,8 +98,10 @@ class Hit(Value):
     (`Memory.resolved`). `validity` says of the facts that a memory states how they stand at the time that the query
     asks about; empty where none was found in it. `asks_overview` says that it only asked for one. `instead_of` is the
     text of the memory that matched where this one took its place: it states what holds instead, or as well, and `score`
-    and `parts` are those of the match. `place` says where a chunk of a document stands, whose `text` is the part that
-    is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN §6).
+    and `parts` are those of the match. `is_replaced` says that something said later, which is among the hits where it
+    was not left out, was read as taking its place. `place` says where a chunk of a document stands, whose `text` is the
+    part that is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN
+    §6).
     """
 
     kind: HitKind
@@ -115,6 +117,7 @@ class Hit(Value):
     validity: tuple[Validity, ...] = ()
     asks_overview: bool = False
     instead_of: str | None = None
+    is_replaced: bool = False
     words: str | None = None
     place: Place | None = None
     created_at: Timestamp

@@ -34,6 +34,8 @@ class FoundLine:
     """Probability of these words among all of the line."""
     meant: float = 0.0
     """Probability that a request to forget means this line, of a sum of 1 over all lines and none."""
+    replaced: float = 0.0
+    """The same, that this line holds no longer after a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +110,11 @@ def find_answers(network: AnswerNetwork, features: Sequence[AnswerFeatures], *, 
 
 def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[str, Tensor]) -> list[FoundAnswer]:
     states = network.states(batch)
-    scores, outdated, none, meant_scores = network.line_scores(states, batch)
-    meant = functional.pad(meant_scores, (1, 0)).softmax(1)[:, 1:].tolist()
+    scores, outdated, none, *shared = network.line_scores(states, batch)
+    meant, replaced = (functional.pad(of_head, (1, 0)).softmax(1)[:, 1:].tolist() for of_head in shared)
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
-    replaced = outdated.sigmoid().tolist()
+    held_once = outdated.sigmoid().tolist()
     best, sure = best_spans(network.word_scores(states, batch))
     spans, words = best.tolist(), sure.tolist()
     results = []
@@ -124,11 +126,12 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
             start, end = (units[first - 1].start, units[last - 1].end) if first else (0, 0)
             lines[line] = FoundLine(
                 answers=answers[number][read],
-                outdated=replaced[number][read],
+                outdated=held_once[number][read],
                 start=start,
                 end=end,
                 words=words[number][read],
                 meant=meant[number][read],
+                replaced=replaced[number][read],
             )
         results.append(FoundAnswer(tuple(lines[line] for line in range(len(lines))), unanswered[number]))
     return results

@@ -31,6 +31,7 @@ class AnswerShape(Value):
         layers: Layers of the body that are kept, from the first.
         hidden: Width of the body.
         meant: Whether it has the head that says which lines a request to forget means.
+        replaced: Whether it has the head that says which lines a message replaces.
     """
 
     ranks: int = MAX_ANSWER_LINES
@@ -39,6 +40,7 @@ class AnswerShape(Value):
     layers: int = 12
     hidden: int = 384
     meant: bool = False
+    replaced: bool = False
 
 
 class LineScores(NamedTuple):
@@ -50,12 +52,14 @@ class LineScores(NamedTuple):
         none: The score of no answer, (batch,).
         meant: How much the question, as a request to forget, means the line, (batch, lines): scores of a softmax over
             the lines and none, whose score is 0; all `MASKED` without a head.
+        replaced: The same for the question as a message after which the line holds no longer.
     """
 
     answers: Tensor
     outdated: Tensor
     none: Tensor
     meant: Tensor
+    replaced: Tensor
 
 
 class AnswerNetwork(nn.Module):
@@ -87,6 +91,7 @@ class AnswerNetwork(nn.Module):
         self.word_score = nn.Linear(hidden, 2)
         self.wordless_score = nn.Linear(hidden, 2)
         self.meant = ScoreHead(hidden, states=5) if shape.meant else None
+        self.replaced = ScoreHead(hidden, states=5) if shape.replaced else None
         for embedding in (self.ranks, self.ages, self.roles):
             nn.init.normal_(embedding.weight, std=0.01)
 
@@ -145,8 +150,11 @@ class AnswerNetwork(nn.Module):
         best = (answers.softmax(1)[..., None] * hidden).sum(1)  # (batch, hidden)
         summary = torch.cat([states[:, 0], asked, best], dim=-1)
         none: Tensor = self.none_score(self.dropout(functional.gelu(self.none_hidden(summary))))[:, 0]
-        meant = torch.full_like(answers, MASKED) if self.meant is None else self.meant(inputs)
-        return LineScores(answers, outdated, none, meant.masked_fill(missing, MASKED))
+        meant, replaced = (
+            torch.full_like(answers, MASKED) if head is None else head(inputs).masked_fill(missing, MASKED)
+            for head in (self.meant, self.replaced)
+        )
+        return LineScores(answers, outdated, none, meant, replaced)
 
     def word_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Where the words that answer begin and end in each line.

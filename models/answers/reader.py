@@ -158,6 +158,7 @@ def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReadin
                 end=line.end,
                 words=line.words,
                 meant=line.meant,
+                replaced=line.replaced,
             )
             for line in found.lines
         ),

@@ -32,6 +32,7 @@ class Thresholds(Value):
         forget: Least probability of asking to forget.
         forget_surely: That from which what is meant is removed without asking back.
         overview: Least probability of asking for an overview.
+        changes: Least probability that something said before holds no longer after a message.
         facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier.
     """
@@ -44,6 +45,7 @@ class Thresholds(Value):
     forget: float = 0.5
     forget_surely: float = 0.9
     overview: float = 0.5
+    changes: float = 0.5
     facts: float = 0.2
     qualifiers: float = 0.5
 

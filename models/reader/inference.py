@@ -37,6 +37,7 @@ class Found:
         ask: Uncalibrated probability that a reference is ambiguous.
         overview: Probability that it asks for all that is known of someone or something.
         forget: Probability that it asks to forget something.
+        changes: Probability that something said before holds no longer after it.
         chain: The best edits.
         facts: In text order of their objects.
     """
@@ -47,6 +48,7 @@ class Found:
     ask: float
     overview: float
     forget: float
+    changes: float
     chain: EditChain
     facts: tuple[DecodedFact, ...]
 
@@ -178,7 +180,7 @@ def _find(
             leaning, decode_edits(network.edits, encoded, [rows[number] for number in leaning], limits), strict=True
         ):
             chains[number] = chain
-    intents, ask, overview, forget = (of_kind.sigmoid().tolist() for of_kind in scores)
+    intents, ask, overview, forget, changes = (of_kind.sigmoid().tolist() for of_kind in scores)
     return [
         Found(
             features=row,
@@ -189,6 +191,7 @@ def _find(
             ask=ask[number],
             overview=overview[number],
             forget=forget[number],
+            changes=changes[number],
             chain=chains[number],
             facts=tuple(facts[number]),
         )

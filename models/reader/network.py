@@ -53,12 +53,14 @@ class MessageScores(NamedTuple):
         ask: That a reference is ambiguous.
         overview: That it asks for all that is known of someone or something.
         forget: That it asks to forget something.
+        changes: That something said before holds no longer after it.
     """
 
     intents: Tensor
     ask: Tensor
     overview: Tensor
     forget: Tensor
+    changes: Tensor
 
 
 class ReaderNetwork(nn.Module):
@@ -86,6 +88,7 @@ class ReaderNetwork(nn.Module):
         self.ask_score = nn.Linear(shape.hidden, 1)
         self.overview = ScoreHead(shape.hidden, states=2)
         self.forget = ScoreHead(shape.hidden, states=2)
+        self.changes = ScoreHead(shape.hidden, states=2)
         nn.init.normal_(self.sources.weight, std=0.02)
 
     def states(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -119,4 +122,5 @@ class ReaderNetwork(nn.Module):
         summary = self.summary(states, batch)
         intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
-        return MessageScores(intents, ask[:, 0], self.overview(summary), self.forget(summary))
+        requests = (head(summary) for head in (self.overview, self.forget, self.changes))
+        return MessageScores(intents, ask[:, 0], *requests)

@@ -159,6 +159,7 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
         intents=() if is_blank else tuple(sorted(held or others[:1], key=_probability, reverse=True)),
         overview=overview >= bounds.overview,
         forgets_surely=forget >= bounds.forget_surely,
+        may_change=windows[0].changes >= bounds.changes,
         rewrite=rewrite_of(windows[0], settings),
         facts=tuple(fact for found in windows for fact in facts_of(found)),
     )

@@ -24,7 +24,9 @@ class FakeAnswerReader(AnswerReader):
     Args:
         answers: By question, the lines that answer.
         outdated: By question, the lines of which another took the place.
+        replaced: By message, parts of the lines that hold no longer after it.
         words: The probability of the words that answer.
+        unlikely: The probability of what is not scripted.
         error: Raised by every call.
     """
 
@@ -33,12 +35,16 @@ class FakeAnswerReader(AnswerReader):
         *,
         answers: Mapping[str, Lines] | None = None,
         outdated: Mapping[str, Lines] | None = None,
+        replaced: Mapping[str, Sequence[str]] | None = None,
         words: float = 1.0,
+        unlikely: float = _UNLIKELY,
         error: JiyiError | None = None,
     ) -> None:
         self.answers = dict(answers or {})
         self.outdated = dict(outdated or {})
+        self.replaced = dict(replaced or {})
         self.words = words
+        self.unlikely = unlikely
         self.error = error
         self.requests: list[AnswerReadRequest] = []
         self._analyzer = KeywordAnalyzer()
@@ -58,9 +64,14 @@ class FakeAnswerReader(AnswerReader):
         meant = [_scripted(scripted, line) is not None for line in request.lines]
         share = _SURE / max(1, sum(meant))
         lines = tuple(
-            line.model_copy(update={"meant": share * is_meant}) for line, is_meant in zip(lines, meant, strict=True)
+            line.model_copy(update={"meant": share * is_meant, "replaced": _SURE * is_replaced})
+            for line, is_meant, is_replaced in zip(lines, meant, self._replaced(request), strict=True)
         )
         return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
+
+    def _replaced(self, request: AnswerReadRequest) -> list[bool]:
+        parts = self.replaced.get(request.question, ())
+        return [any(part in line.text for part in parts) for line in request.lines]
 
     def _line(self, question: str, line: DatedLine) -> LineReading:
         if question not in self.answers:
@@ -72,8 +83,8 @@ class FakeAnswerReader(AnswerReader):
         found = words if words is not None else old_words or ""
         start = line.text.index(found)
         return LineReading(
-            answers=_UNLIKELY if words is None else _SURE,
-            outdated=_UNLIKELY if old_words is None else _SURE,
+            answers=self.unlikely if words is None else _SURE,
+            outdated=self.unlikely if old_words is None else _SURE,
             start=start if found else 0,
             end=start + len(found) if found else 0,
             words=self.words,

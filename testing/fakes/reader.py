@@ -93,7 +93,14 @@ def read_one(request: ReadRequest) -> Reading:
     )
 
 
-def stated(text: str, *facts: str, intents: str = "statement", overview: bool = False, surely: bool = True) -> Reading:
+def stated(
+    text: str,
+    *facts: str,
+    intents: str = "statement",
+    overview: bool = False,
+    surely: bool = True,
+    changes: bool = False,
+) -> Reading:
     """The reading of a message that states facts, for a test to script.
 
     Args:
@@ -102,6 +109,7 @@ def stated(text: str, *facts: str, intents: str = "statement", overview: bool = 
         intents: As the chat corpus writes them: `correction, statement`.
         overview: Whether it asks for all that is known of someone or something.
         surely: Whether a request to forget surely is one.
+        changes: Whether something said before may hold no longer after it.
     """
     marked = tuple((Intent(intent.strip()), _SURE) for intent in intents.split(","))
     return read_one(ReadRequest(text=text)).model_copy(
@@ -110,6 +118,7 @@ def stated(text: str, *facts: str, intents: str = "statement", overview: bool = 
             "intents": marked,
             "overview": overview,
             "forgets_surely": surely and Intent.FORGET in dict(marked),
+            "may_change": changes,
             "rewrite": Rewrite(text=text),
         }
     )

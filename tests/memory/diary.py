@@ -44,11 +44,19 @@ class Diary(ErasureRequests):
     to_erase: tuple[str, ...] = ()
     answers: AnswerReader | None = None
 
-    async def tell(self, date: str, message: str, *facts: str, intents: str = "statement", surely: bool = True) -> None:
+    async def tell(
+        self,
+        date: str,
+        message: str,
+        *facts: str,
+        intents: str = "statement",
+        surely: bool = True,
+        changes: bool = False,
+    ) -> None:
         """Says a message that states these facts, in the notation of the chat corpus."""
         self.said += 1
         self.now = day(date)
-        reading = stated(message, *facts, intents=intents, surely=surely)
+        reading = stated(message, *facts, intents=intents, surely=surely, changes=changes)
         extractor = ReadingExtractor(FakeReader(scripted={message: reading}))
         [extraction] = await recognise([message], user_id="ann", record=self.record, extractor=extractor)
         resource = Resource(

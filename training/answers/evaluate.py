@@ -18,8 +18,8 @@ from rich.table import Table
 
 from memory.ports.models.answer_reading import AnswerReading
 
+from ..corpora.questions import MarkedLines, read_answers, read_scenarios
 from ..shared.data_sets import Part
-from .corpus import MarkedLines, read_answers, read_scenarios
 from .examples import LabelledRequest
 from .metrics import best_line, is_right, scores
 from .networks import load_checkpoint, load_shipped

@@ -8,7 +8,7 @@ from models.answers.features import AnswerFeatureReader, AnswerFeatures
 from models.answers.inference import MAX_SPAN
 from models.body.edit_units import EditUnit
 
-from .corpus import REPLACING, UPDATE, Words
+from ..corpora.questions import REPLACING, UPDATE, Words
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 from models.assets.catalog import DEFAULT_MODEL
 from models.assets.prepare import prepare_model
 
+from ..corpora.questions import read_answers, read_scenarios
 from ..shared.data_sets import Part
 from ..shared.recipes import export_parser
 from ..shared.weight_files import save_weights
 from .calibration import tuned_settings
-from .corpus import read_answers, read_scenarios
 from .networks import LoadedAnswerReader, load_checkpoint
 from .rows import rows_of
 

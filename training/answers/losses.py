@@ -46,7 +46,7 @@ def answer_loss(network: AnswerNetwork, batch: Mapping[str, Tensor]) -> dict[str
     answers above none and every other below (Su 2021, the loss of several labels).
     """
     states = network.states(batch)
-    scores, outdated, none, _ = network.line_scores(states, batch)
+    scores, outdated, none, *_ = network.line_scores(states, batch)
     gold = batch["gold"]
     is_none = gold.sum(1, keepdim=True) == 0  # (batch, 1)
     shares = torch.cat([none[:, None], scores], dim=1).log_softmax(1)  # (batch, 1 + lines)

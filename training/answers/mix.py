@@ -12,8 +12,8 @@ from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
 from models.answers.features import AnswerFeatureReader
 
+from ..corpora.questions import NONE, REPLACING, MarkedLines, MarkedQuestion, Source
 from ..shared.mix import Mix, repeats
-from .corpus import NONE, REPLACING, MarkedLines, MarkedQuestion, Source
 from .examples import AnswerExample, LabelledRequest, answer_example
 from .rows import SHOWN, labelled, nearest, terms_of
 

@@ -18,8 +18,8 @@ from memory.knowledge.excerpts import find_excerpt
 from memory.language.keywords import KeywordAnalyzer
 from memory.ports.models.answer_reading import DatedLine
 
+from ..corpora.questions import NONE, MarkedLines, MarkedQuestion, Source, Words
 from ..shared.data_sets import Part
-from .corpus import NONE, MarkedLines, MarkedQuestion, Source, Words
 from .rows import terms_of
 
 _SQUAD = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
+from .line_heads import Kind
 
 _BEFORE_NEAR = ("--near", "0", "--passages", "0")
 """These questions were written after the first stages."""
@@ -116,7 +117,10 @@ def main() -> None:
     made = train_stages("answers.train", STAGES, MEANS, *given, out=arguments.out, device=device)
     run_module("answers.export", *given, "--checkpoint", made["shipped"], "--out", arguments.weights)
     folders = ("--corpus", arguments.data, *arguments.corpus)
-    run_module("answers.forgets", *folders, "--weights", arguments.weights, "--cache", arguments.cache)
+    for kind in Kind:
+        run_module(
+            "answers.line_heads", kind.value, *folders, "--weights", arguments.weights, "--cache", arguments.cache
+        )
 
 
 if __name__ == "__main__":

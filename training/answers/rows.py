@@ -12,7 +12,7 @@ from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest
 from memory.values.text import to_simplified
 
-from .corpus import MarkedLines, MarkedQuestion
+from ..corpora.questions import MarkedLines, MarkedQuestion
 from .examples import LabelledRequest
 
 SHOWN = 16

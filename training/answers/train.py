@@ -16,11 +16,11 @@ from pathlib import Path
 
 from models.assets.weight_files import shipped_weight_file
 
+from ..corpora.questions import read_answers, read_scenarios
 from ..shared.data_sets import Part
 from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, start, train_all, training_parser
 from ..shared.run import Task
-from .corpus import read_answers, read_scenarios
 from .examples import LabelledRequest
 from .losses import answer_loss, collate_examples
 from .metrics import scores

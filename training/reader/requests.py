@@ -1,4 +1,4 @@
-"""Trains a head of the reader that tells requests of one kind, on the network as it ships, and writes it there.
+"""Trains a head of the reader that tells messages of one kind, on the network as it ships, and writes it there.
 
     python -m training.reader.requests KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
 
@@ -24,9 +24,11 @@ from models.batching.engine import padded_batches
 from models.body.network_parts import ScoreHead, evaluating
 from models.reader.decisions import Thresholds
 
+from ..corpora.changes import read_all_changes
+from ..corpora.lines import read_forgets
+from ..corpora.questions import REQUEST, read_answers, read_scenarios
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
-from ..shared.forget_lines import read_forget_lines
 from ..shared.heads import binary_loss, head_parser, print_figures, train_head
 from ..shared.weight_files import replace_weights
 from .corpus import read_intents, read_messages
@@ -34,37 +36,45 @@ from .networks import LoadedReader, load_shipped
 
 _BATCH_TOKENS = 4096
 _STATEMENTS = 800
-_QUESTIONS = 1500
-"""Messages of the corpora that state something, and questions that ask for one thing: as many as are drawn."""
-_OPEN = frozenset({"several", "aggregate", "preference"})
-"""Kinds of questions that may ask for an overview."""
-_SURELY_TAKEN = 0.006
+"""Messages of the corpora that state something: as many as are drawn."""
+_OPEN = frozenset({"several", "aggregate", "preference", REQUEST})
+"""Kinds of questions that may ask for an overview, and what is no question."""
+_SURELY_TAKEN = 0.0075
 """Share of the tuning messages that do not ask to forget that may be taken for requests which are carried out."""
 
 
+_MISSED = 0.15
+"""Share of the tuning messages that change something which may be missed: what those change that are found is read, so
+that others cost time alone."""
+
+
 class Kind(StrEnum):
-    """What is asked for; the name of the head in `ReaderNetwork`."""
+    """What a message does; the name of the head in `ReaderNetwork`."""
 
     OVERVIEW = "overview"
     FORGET = "forget"
+    CHANGES = "changes"
 
     def holds(self, reading: Reading) -> bool:
-        """Whether a message was read as such a request."""
+        """Whether a message was read as doing so."""
         if self is Kind.OVERVIEW:
             return reading.overview
+        if self is Kind.CHANGES:
+            return reading.may_change
         return any(intent is Intent.FORGET for intent, _ in reading.intents)
 
 
 _TRAINING: dict[Kind, dict[str, Any]] = {
     Kind.OVERVIEW: {"epochs": 60, "batch": 64, "decay": 0.01},
     Kind.FORGET: {"epochs": 25, "batch": 256, "decay": 0.1},
+    Kind.CHANGES: {"epochs": 25, "batch": 64, "decay": 0.1},
 }
 """Longer training to forget tells requests as well, and is as sure of what it gets wrong as of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A message, and whether it makes the request."""
+    """A message, and whether it does what it is read for."""
 
     language: str
     text: str
@@ -76,14 +86,17 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedT
     if kind is Kind.OVERVIEW:
         others = _statements(folders) if part is Part.TRAIN else []
         return [*_signed(folders, "overviews", part), *others, *_questions(folders, part)]
+    if kind is Kind.CHANGES:
+        changed = [line for sent in read_all_changes(folders, part) for line in sent if line.marks is not None]
+        return [MarkedText(line.language, line.text, asks=bool(line.marks)) for line in changed]
     overviews = [replace(row, asks=False) for row in _signed(folders, "overviews", part) if row.asks]
     messages = [
         MarkedText(row.language, row.text, asks=Intent.FORGET in row.intents)
         for row in (*read_messages(folders, part), *read_intents(folders, part))
     ]
     lines = [
-        MarkedText(line.language, line.text, asks=line.meant is not None)
-        for sent in read_forget_lines(folders, part)
+        MarkedText(line.language, line.text, asks=line.marks is not None)
+        for sent in read_forgets(folders, part)
         for line in sent
     ]
     return [*_signed(folders, "forget_messages", part), *lines, *messages, *overviews]
@@ -146,7 +159,8 @@ def summaries(loaded: LoadedReader, texts: Sequence[str]) -> Tensor:
 def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> dict[str, float]:
     """The thresholds of a kind by their names in `Thresholds`.
 
-    A message is taken for a request from where F1 is best; a request to forget is carried out without asking from where
+    A message is taken for a request from where F1 is best, and for one that changes something from where few are missed
+    (`_MISSED`); a request to forget is carried out without asking from where
     few others are taken for one (`_SURELY_TAKEN`).
 
     Args:
@@ -165,6 +179,9 @@ def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> 
 
     bounds = [number / 20 for number in range(2, 20)]
     best = max(bounds, key=f1)
+    if kind is Kind.CHANGES:
+        asked = sorted(score for score, asks in rows if asks)
+        return {"changes": round(asked[int(_MISSED * len(asked))], 2)}
     if kind is Kind.OVERVIEW:
         return {"overview": best}
     return {"forget": best, "forget_surely": next((bound for bound in bounds if bound >= best and is_sure(bound)), 1.0)}
@@ -207,21 +224,17 @@ def _statements(folders: Sequence[Path]) -> list[MarkedText]:
         for row in read_messages(folders, Part.TRAIN)
         if row.intents == (Intent.STATEMENT,)
     ]
-    return _drawn(rows, _STATEMENTS)
+    return random.Random(0).sample(rows, min(_STATEMENTS, len(rows)))
 
 
 def _questions(folders: Sequence[Path], part: Part) -> list[MarkedText]:
-    rows = []
-    for path in (*files_of(folders, "answers", part), *files_of(folders, "scenarios", part)):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            question, arrow, rest = line.removeprefix("? ").partition(" => ")
-            if line.startswith("? ") and arrow and not any(kind in rest for kind in _OPEN):
-                rows.append(MarkedText(language_of(path), question.strip(), asks=False))
-    return _drawn(rows, _QUESTIONS)
-
-
-def _drawn(rows: Sequence[MarkedText], count: int) -> list[MarkedText]:
-    return random.Random(0).sample(rows, min(count, len(rows)))
+    """All questions of the corpora that ask for one thing."""
+    return [
+        MarkedText(of_user.language, question.question, asks=False)
+        for of_user in (*read_answers(folders, part), *read_scenarios(folders, part))
+        for question in of_user.questions
+        if question.kind not in _OPEN
+    ]
 
 
 if __name__ == "__main__":

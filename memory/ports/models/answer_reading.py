@@ -46,6 +46,7 @@ class LineReading(Value):
         words: The probability that these are the words, if the line answers, 0 to 1.
         meant: The share of the probability that the question, as a request to forget, means this line: over all lines
             and none the sum is 1.
+        replaced: The same, that after the question, as a message, what this line says holds no longer.
     """
 
     answers: float
@@ -54,6 +55,7 @@ class LineReading(Value):
     end: int
     words: float = 1.0
     meant: float = 0.0
+    replaced: float = 0.0
 
 
 class AnswerReading(Value):

@@ -21,10 +21,11 @@ class Extraction(Value):
     """All that was found in one text; mentions are in text order and do not overlap.
 
     `intents` are those that hold, most probable first; `overview` says whether it asks for all that is known of someone
-    or something, and `forgets_surely` whether it need not be asked whether it asks to forget; `facts` are those that it
-    states. `rewrite` says what the text means in the conversation in which it was read, None where it was read alone.
-    `degraded` names the parts without which it was made (DESIGN §7). `version` says which code and weights made it
-    (`Extractor.version`); it is empty where that is not known.
+    or something, `forgets_surely` whether it need not be asked whether it asks to forget, and `may_change` whether
+    something said before may hold no longer after it; `facts` are those that it states. `rewrite` says what the text
+    means in the conversation in which it was read, None where it was read alone. `degraded` names the parts without
+    which it was made (DESIGN §7). `version` says which code and weights made it (`Extractor.version`); it is empty
+    where that is not known.
     """
 
     mentions: tuple[Mention, ...] = ()
@@ -32,6 +33,7 @@ class Extraction(Value):
     intents: tuple[Intent, ...] = ()
     overview: bool = False
     forgets_surely: bool = False
+    may_change: bool = False
     facts: tuple[StatedFact, ...] = ()
     rewrite: Rewrite | None = None
     degraded: tuple[str, ...] = ()

@@ -150,12 +150,13 @@ class Reading(Value):
     `names` are in text order and do not overlap; `intents` are the probabilities of the intents that hold, most
     probable first, never empty for a text that is not white space. `overview` says whether it asks for all that is
     known of someone or something, `forgets_surely` whether it asks to forget something so surely that it need not be
-    asked whether it does.
+    asked whether it does, and `may_change` whether something said before may hold no longer after it.
     """
 
     names: tuple[TaggedSpan, ...] = ()
     intents: tuple[tuple[Intent, float], ...] = ()
     overview: bool = False
     forgets_surely: bool = False
+    may_change: bool = False
     rewrite: Rewrite
     facts: tuple[StatedFact, ...] = ()

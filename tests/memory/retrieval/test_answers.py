@@ -17,7 +17,7 @@ from memory.values.understanding.dialogue import Role
 from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.conftest import NOW, World
 from tests.memory.diary import Diary
-from tests.memory.retrieval.test_validity import Finding, moved
+from tests.memory.retrieval.test_validity import Finding, corrected, moved
 
 QUESTION = "Where is the key?"
 IN_DRAWER = {QUESTION: {"drawer": "in the drawer"}}
@@ -139,6 +139,18 @@ async def test_only_what_asks_is_read(world: World, query: str, asks: bool | Non
         assert result == await world.retriever.search(asking(world, query))
 
 
+async def test_what_only_asks_takes_no_place_of_what_is_read_and_comes_last(world: World) -> None:
+    asked = [f"Where is the key? {number}?" for number in range(4)]
+    await world.note(*asked, "The key is in the drawer.")
+    reader = FakeAnswerReader(answers=IN_DRAWER)
+    retriever = reading(world, reader, AnswerRecipe(lines=4, weight=0.6))
+    [best] = (await retriever.search(asking(world, top_k=1))).hits
+    assert [line.text for line in reader.requests[0].lines] == [best.text] == ["The key is in the drawer."]
+    first, *others = (await retriever.search(asking(world))).hits
+    assert first.text == best.text
+    assert {hit.text for hit in others} == set(asked)
+
+
 async def test_names_alone_are_not_read(world: World) -> None:
     await world.say("我們今天測試宏康 HCI。")
     reader = FakeAnswerReader()
@@ -233,6 +245,23 @@ async def test_what_holds_answers_as_well_as_what_it_replaced_and_in_its_own_wor
     new, old, tea = (await ask_diary(await moved(diary), ["r1", "r2", "r3"], reader, "Where do I live?")).hits
     assert [(hit.text, hit.words) for hit in (new, old)] == [("we moved to York", "York"), ("I live in Leeds", "Leeds")]
     assert new.parts["answers"] == old.parts["answers"] > 0.5 > tea.parts["answers"]
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "best", "outdated"),
+    [
+        ("How many spreads?", {"badger": "12", "typo": "14"}, ("typo, 14 spreads", "14"), 1.0),
+        ("When is it due?", {"badger": "in May"}, ("the badger book has 12 spreads, due in May", "in May"), 0.0),
+    ],
+)
+async def test_what_replaced_a_memory_answers_in_its_place_where_it_is_about_what_is_asked(
+    diary: Diary, question: str, words: dict[str, str], best: tuple[str, str], outdated: float
+) -> None:
+    reader = FakeAnswerReader(answers={question: words}, unlikely=0.0)
+    first, *others = (await ask_diary(await corrected(diary), ["r1", "r2"], reader, question)).hits
+    assert (first.text, first.words) == best
+    [old] = [hit for hit in (first, *others) if hit.is_replaced]
+    assert old.parts["outdated"] == outdated
 
 
 async def test_of_an_earlier_time_nothing_is_out_of_date(diary: Diary) -> None:

@@ -13,6 +13,7 @@ from memory.values.errors import StoreUnavailable
 from memory.values.facts import Standing
 from memory.values.hits import SearchFilter, SearchRequest, SearchResult
 from memory.values.ids import memory_id
+from testing.fakes.answer_reader import FakeAnswerReader
 from tests.memory.diary import Diary
 
 
@@ -53,6 +54,27 @@ async def test_what_holds_comes_before_what_it_replaced_though_it_did_not_match(
     assert (new.instead_of, new.score, new.parts) == (old.text, old.score, old.parts)
     assert [hit.validity[0].standing for hit in result.hits] == [Standing.HOLDS, Standing.OUTDATED, Standing.HOLDS]
     assert (old.instead_of, other.instead_of) == (None, None)
+
+
+async def corrected(diary: Diary) -> Diary:
+    diary.answers = FakeAnswerReader(replaced={"typo, 14 spreads": ["badger"]})
+    await diary.tell("2026-03-02", "the badger book has 12 spreads, due in May")
+    await diary.tell("2026-03-03", "I like tea")
+    await diary.tell("2026-03-09", "typo, 14 spreads", changes=True)
+    return diary
+
+
+async def test_what_replaced_a_memory_without_facts_comes_before_it(diary: Diary) -> None:
+    new, old, other = (await found(await corrected(diary), ["r1", "r2"], "How many spreads?")).hits
+    assert [hit.text for hit in (new, old)] == ["typo, 14 spreads", "the badger book has 12 spreads, due in May"]
+    assert (new.instead_of, new.score) == (old.text, old.score)
+    assert [hit.is_replaced for hit in (new, old, other)] == [False, True, False]
+
+
+async def test_of_an_earlier_time_a_memory_is_not_replaced(diary: Diary) -> None:
+    query = "How many spreads did it have in 2025?"
+    hits = (await found(await corrected(diary), ["r1", "r2"], query)).hits
+    assert [hit.is_replaced for hit in hits] == [False, False]
 
 
 async def test_what_was_found_anyway_is_lifted_and_comes_once(diary: Diary) -> None:

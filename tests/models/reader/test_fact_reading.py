@@ -11,7 +11,7 @@ ROW = read("她上週搬到 New York 了", "", "我妹是小美", names=("宏康
 
 
 def facts(*decoded: DecodedFact, row: Features = ROW) -> list[StatedFact]:
-    return facts_of(Found(row, (), (), 0.0, 0.0, 0.0, EditChain((), 0.0, (), 1.0), decoded))
+    return facts_of(Found(row, (), (), 0.0, 0.0, 0.0, 0.0, EditChain((), 0.0, (), 1.0), decoded))
 
 
 def fact(

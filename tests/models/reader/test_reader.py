@@ -31,7 +31,7 @@ def found(
 ) -> Found:
     fillings = FILLINGS if edits == EDITS else tuple(Filling((0.7,) * len(edit.segments)) for edit in edits)
     chain = EditChain(edits, -0.5, (-0.2, -0.3)[: len(edits)], keep, fillings)
-    window = Found(row, (), QUIET, ask, 0.0, 0.0, chain, ())
+    window = Found(row, (), QUIET, ask, 0.0, 0.0, 0.0, chain, ())
     return replace(window, **values)  # type: ignore[arg-type]
 
 

@@ -18,12 +18,12 @@ from tests.models.answers.toys import SHAPE, toy_feature_reader, toy_network
 from tests.models.reader.toys import PAD
 from training.answers import document_recipe, recipe
 from training.answers.calibration import tuned_settings
-from training.answers.corpus import NONE, MarkedLines, MarkedQuestion
 from training.answers.examples import LabelledRequest, answer_example, unit_span
 from training.answers.losses import answer_loss, collate_examples
 from training.answers.metrics import has_right_words, is_right, scores
 from training.answers.mix import AnswerMix, AnswerOptions
 from training.answers.rows import rows_of
+from training.corpora.questions import NONE, MarkedLines, MarkedQuestion
 from training.shared import recipes
 from training.shared.loop import chosen_options, training_parser
 from training.shared.run import RunOptions, Task, TrainingRun
@@ -187,7 +187,7 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
     recipe.main()
-    *stages, (exporting, export), (last, head) = ran
+    *stages, (exporting, export), of_meant, of_replaced = ran
     assert [name for name, _ in stages] == ["answers.train"] * len(recipe.STAGES)
     assert all(given[:3] == ["CORPUS", "--corpus", "MORE"] and "--resume" in given for _, given in stages)
     files = {stage.name: f"OUT/{stage.name}/checkpoint.pt" for stage in recipe.STAGES} | {
@@ -203,10 +203,9 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     assert "--start" not in stages[0][1]
     assert averaged == {name: [(files[part], share) for part, share in parts] for name, parts in recipe.MEANS.items()}
     assert (exporting, export[export.index("--checkpoint") + 1]) == ("answers.export", files["shipped"])
-    assert (last, head) == (
-        "answers.forgets",
-        ["--corpus", "CORPUS", "MORE", "--weights", "W.safetensors", "--cache", "MODELS"],
-    )
+    given = ["--corpus", "CORPUS", "MORE", "--weights", "W.safetensors", "--cache", "MODELS"]
+    assert of_meant == ("answers.line_heads", ["meant", *given])
+    assert of_replaced == ("answers.line_heads", ["replaced", *given])
 
 
 @pytest.mark.parametrize("stage", [*recipe.STAGES, *document_recipe.STAGES], ids=lambda stage: stage.name)

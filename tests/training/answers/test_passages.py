@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from training.answers.corpus import NONE, Source, read_answers
 from training.answers.passages import read_passages
 from training.answers.rows import measured
+from training.corpora.questions import NONE, Source, read_answers
 from training.shared.data_sets import Part
 
 GUIDE = "故宮在北京。門票六十元。" + "館內禁止飲食。" * 40 + "每週一休館。"

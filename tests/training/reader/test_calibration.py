@@ -50,7 +50,7 @@ def query(action: Action, *, keep: float, ask: float = 0.0, edit: float = 0.9, i
         first, other = other, first
     filling = Filling((0.6,), ((other, 0.3),))
     chain = EditChain((Edit(0, 1, (first,)),), math.log(edit), (math.log(edit),), keep, (filling,))
-    return TunedQuery(marked, Found(ROW, (), QUIET, ask, 0.0, 0.0, chain, ()))
+    return TunedQuery(marked, Found(ROW, (), QUIET, ask, 0.0, 0.0, 0.0, chain, ()))
 
 
 def message(
@@ -74,6 +74,7 @@ def message(
         ask=0.0,
         overview=0.0,
         forget=0.0,
+        changes=0.0,
         chain=EditChain((), 0.0, (), 1.0),
         facts=tuple(
             DecodedFact(None, "likes", (number, number), (), None, probability)

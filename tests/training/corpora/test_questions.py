@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from training.answers.corpus import NONE, REQUEST, MarkedLines, MarkedQuestion, read_answers, read_scenarios
 from training.answers.rows import SHOWN, measured
+from training.corpora.questions import NONE, REQUEST, MarkedLines, MarkedQuestion, read_answers, read_scenarios
 from training.shared.chat_corpus import part_of
 from training.shared.data_sets import Part
 

@@ -1,0 +1,194 @@
+"""Trains a head of the answer reader that says what a message does to earlier lines, and writes it beside the others.
+
+    python -m training.answers.line_heads KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
+
+KIND is `meant`, which lines a request to forget means, or `replaced`, which lines hold no longer after a message. The
+network has learned to compare a question with lines; a small head on its frozen states takes minutes and changes
+nothing else that it finds. With `--part` nothing is trained: the head of the file is measured on that part. The last
+line is JSON.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from memory.governance.forget_matches import likely_places
+from memory.governance.forget_targets import find_target
+from memory.language.keywords import KeywordAnalyzer
+from memory.learning.replacements import REPLACED_FROM, choose_lines
+from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReading, AnswerReadRequest, DatedLine
+from models.answers.inference import collate
+from models.batching.engine import padded_batches
+from models.body.network_parts import ScoreHead, evaluating
+
+from ..corpora.changes import read_all_changes
+from ..corpora.lines import MarkedLine, read_forgets
+from ..shared.data_sets import Part
+from ..shared.heads import head_parser, print_figures, softmax_loss, train_head
+from ..shared.weight_files import replace_weights
+from .networks import LoadedAnswerReader, load_shipped
+
+_BATCH_TOKENS = 4096
+_EPOCHS = 40
+_ROWS = 16
+_DECAY = 0.02
+_ANALYZER = KeywordAnalyzer()
+
+
+class Kind(StrEnum):
+    """What a message does to lines; the name of the head in `AnswerNetwork`."""
+
+    MEANT = "meant"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRequest:
+    """A message after what the user had said.
+
+    Attributes:
+        language: Of `shared.chat_corpus.LANGUAGES`.
+        request: The message as the question, and the lines from the oldest to the newest.
+        marks: For each line how surely it is meant, or replaced: 1, 0, or 0.5 where it is one of several that may be.
+    """
+
+    language: str
+    request: AnswerReadRequest
+    marks: tuple[float, ...]
+
+
+def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedRequest]:
+    """The marked messages of a part, each with the lines that are read beside it."""
+    sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
+    return [marked for of_user in sent for marked in _marked(of_user, kind)]
+
+
+def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
+    """Those of a user; without a message which replaces a line that is not read beside it."""
+    said: list[DatedLine] = []
+    found = []
+    for line in sent:
+        if line.marks is not None and said:
+            numbers = _beside(line.text, said, kind)
+            request = AnswerReadRequest(
+                question=line.text, lines=tuple(said[number] for number in numbers), now=line.at
+            )
+            marks = tuple(line.marks.get(number, 0.0) for number in numbers)
+            if kind is Kind.MEANT or sum(marks) == sum(line.marks.values()):
+                found.append(MarkedRequest(line.language, request, marks))
+        if line.is_said:
+            said.append(DatedLine(text=line.text, said_at=line.at))
+    return found
+
+
+def _beside(message: str, said: Sequence[DatedLine], kind: Kind) -> list[int]:
+    numbers = list(range(len(said)))
+    if kind is Kind.MEANT:
+        return numbers[-MAX_ANSWER_LINES:]
+    return [int(key) for key in choose_lines(message, {str(number): said[number] for number in numbers}, _ANALYZER)]
+
+
+def main() -> None:
+    """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
+    parser = head_parser("Trains a head that says what a message does to earlier lines.")
+    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="what it does to them")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    kind = Kind(arguments.kind)
+    if arguments.part is None:
+        train(kind, arguments.corpus, arguments.weights, arguments.cache)
+    part = Part(arguments.part or Part.TUNE)
+    loaded = load_shipped(arguments.weights, arguments.cache)
+    figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
+    print_figures(figures, title=f"lines that are {kind}, {part.value}, %")
+    sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
+
+
+def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> None:
+    """Trains a head on the network of a weight file, and writes it there."""
+    loaded = load_shipped(weights, cache)
+    marked = read_marked(corpora, kind, Part.TRAIN)
+    inputs = inputs_of(loaded, [row.request for row in marked])
+    labels = [torch.tensor(row.marks) for row in marked]
+    torch.manual_seed(0)
+    head = ScoreHead(loaded.network.shape.hidden, states=5)
+    train_head(head, inputs, labels, loss=softmax_loss, epochs=_EPOCHS, batch=_ROWS, decay=_DECAY)
+    shape = loaded.settings.shape.model_copy(update={kind.value: True})
+    parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
+    replace_weights(weights, parameters, loaded.settings.model_copy(update={"shape": shape}))
+
+
+def inputs_of(loaded: LoadedAnswerReader, requests: Sequence[AnswerReadRequest]) -> list[Tensor]:
+    """What the network makes of each line of each request, from the oldest to the newest: (lines, 5 · hidden)."""
+    features = list(enumerate(map(loaded.reader.read, requests)))
+    made: dict[int, Tensor] = {}
+    with evaluating(loaded.network):
+        for batch in padded_batches(features, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
+            tensors = collate([row for _, row in batch], pad_id=loaded.pad_id)
+            inputs, _ = loaded.network.line_inputs(loaded.network.states(tensors), tensors)
+            made |= {number: rows[: len(row.order)] for (number, row), rows in zip(batch, inputs, strict=True)}
+    return [made[number] for number in range(len(requests))]
+
+
+def measure(loaded: LoadedAnswerReader, kind: Kind, marked: Sequence[MarkedRequest]) -> dict[str, dict[str, float]]:
+    """What would become of the messages, in percent, of all and by language."""
+    readings = loaded.read([row.request for row in marked])
+    of_kind = _forgotten if kind is Kind.MEANT else _replaced
+    figures = {}
+    for language in ("all", *sorted({row.language for row in marked})):
+        figures[language] = of_kind(
+            [pair for pair in zip(marked, readings, strict=True) if language in ("all", pair[0].language)]
+        )
+    return figures
+
+
+def _forgotten(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, float]:
+    """Of the requests that mean something, how many remove just that, something else, are asked about, or nothing."""
+    outcomes = [outcome for row, reading in read if (outcome := _outcome(row, reading))]
+    return {"requests": len(outcomes)} | {
+        name: _percent(outcomes.count(name), len(outcomes)) for name in ("right", "wrong", "asked", "not found")
+    }
+
+
+def _outcome(marked: MarkedRequest, reading: AnswerReading) -> str | None:
+    """What becomes of a request by its reading alone; None where it is not clear what it means."""
+    if max(marked.marks, default=0.0) != 1.0:
+        return None
+    everything = find_target(marked.request.question, _ANALYZER).everything
+    likely, is_sure = likely_places([line.meant for line in reading.lines], everything=everything)
+    if not is_sure:
+        return "asked" if likely else "not found"
+    return "right" if likely == [number for number, share in enumerate(marked.marks) if share] else "wrong"
+
+
+def _replaced(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, float]:
+    """Of the lines that are replaced, how many are found; of those that are found, how many are."""
+    pairs = [
+        (mark, line.replaced >= REPLACED_FROM)
+        for row, reading in read
+        for mark, line in zip(row.marks, reading.lines, strict=True)
+    ]
+    right = sum(1 for mark, found in pairs if mark and found)
+    others = [reading for row, reading in read if not any(row.marks)]
+    disturbed = sum(any(line.replaced >= REPLACED_FROM for line in reading.lines) for reading in others)
+    return {
+        "messages": len(read),
+        "lines replaced": sum(1 for mark, _ in pairs if mark),
+        "found": _percent(right, sum(1 for mark, _ in pairs if mark)),
+        "of found right": _percent(right, sum(found for _, found in pairs)),
+        "others that replace": _percent(disturbed, len(others)),
+    }
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / max(1, whole), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What chat corpora say of lines: questions over them, requests to forget them, and what replaces them."""

@@ -1,0 +1,85 @@
+"""Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, or replace them.
+
+The formats of the folders `forgets` and `changes` are described in the corpus' README.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..shared.chat_corpus import blocks, files_of, language_of
+from ..shared.data_sets import Part
+
+_SAID = re.compile(r"\d+ (.+)")
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLine:
+    """What a user sent.
+
+    Attributes:
+        language: Of `chat_corpus.LANGUAGES`.
+        at: When; the lines of a day follow each other by minutes.
+        text: The message.
+        marks: By the number (from 0) of each line said before that it means or replaces, 1, or 0.5 where it means
+            either; None where nothing is known of it.
+        is_said: Whether it is one of the lines that later ones may mean; a request to forget is not.
+    """
+
+    language: str
+    at: datetime
+    text: str
+    marks: dict[int, float] | None = None
+    is_said: bool = True
+
+
+def read_forgets(folders: Sequence[Path], part: Part) -> list[list[MarkedLine]]:
+    """The lines of each user of `forgets`, in the order in which they were sent; requests are marked."""
+    return [
+        list(_forgets(block, language_of(path)))
+        for path in files_of(folders, "forgets", part)
+        for block in blocks(path)
+    ]
+
+
+def read_changes(folders: Sequence[Path], part: Part) -> list[list[MarkedLine]]:
+    """The lines of each user of `changes`, all marked, in the order in which they were sent."""
+    return [
+        list(_changes(block, language_of(path)))
+        for path in files_of(folders, "changes", part)
+        for block in blocks(path)
+    ]
+
+
+def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:
+    for at, line in _dated(block):
+        if line.startswith("R: "):
+            text, _, numbers = line[3:].rpartition("=>")
+            share = 0.5 if "/" in numbers else 1.0
+            yield MarkedLine(language, at, text.strip(), _marks(numbers, share), is_said=False)
+        elif found := _SAID.match(line):
+            yield MarkedLine(language, at, found.group(1))
+
+
+def _changes(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:
+    for at, line in _dated(block):
+        if found := _SAID.match(line):
+            text, _, numbers = found.group(1).partition("=>")
+            yield MarkedLine(language, at, text.strip(), _marks(numbers))
+
+
+def _dated(block: Sequence[tuple[int, str]]) -> Iterator[tuple[datetime, str]]:
+    at = datetime.min.replace(tzinfo=UTC)
+    for _, line in block:
+        if line.startswith("@ "):
+            at = datetime.strptime(line[2:].strip(), "%Y-%m-%d").replace(tzinfo=UTC, hour=12)
+        else:
+            yield at, line
+        at += _MINUTE
+
+
+def _marks(numbers: str, share: float = 1.0) -> dict[int, float]:
+    return {int(number) - 1: share for number in re.findall(r"[1-9]\d*", numbers)}
