@@ -147,7 +147,7 @@ class EdgeVectors(VectorIndex):
     async def get(self, collection: Collection, point_ids: Sequence[str], *, user_id: str) -> list[IndexPoint]:
         found: dict[str, IndexPoint] = {}
         for batch in chunked(stored_ids(check_user(user_id), point_ids), POINTS_AT_ONCE):
-            records = await self._run(partial(self._shards[collection].retrieve, list(batch), True, True))
+            records = await self._ask(collection, partial(_retrieve, list(batch)))
             points = (
                 read_point(self._opened(record.payload, collection), record.vector, collection) for record in records
             )
@@ -164,7 +164,7 @@ class EdgeVectors(VectorIndex):
     @override
     async def count(self, collection: Collection, *, user_id: str) -> int:
         request = edge.CountRequest(exact=True, filter=self._requests.user_filter(check_user(user_id)))
-        return await self._run(lambda: self._shards[collection].count(request))
+        return await self._ask(collection, lambda shard: shard.count(request))
 
     @override
     async def stored(self, collection: Collection, *, user_id: str) -> list[StoredPoint]:
@@ -174,7 +174,7 @@ class EdgeVectors(VectorIndex):
         after: EngineId | None = None
         while True:
             page = self._requests.scroll(user_id, after=after, limit=POINTS_AT_ONCE)
-            records, after = await self._run(partial(self._shards[collection].scroll, page))
+            records, after = await self._ask(collection, partial(_scroll, page))
             found.extend(read_stored(record.payload or {}) for record in records)
             if after is None:
                 return found
@@ -183,7 +183,7 @@ class EdgeVectors(VectorIndex):
     async def users(self, collection: Collection) -> list[str]:
         async def facet(limit: int) -> Sequence[FacetHit]:
             request = edge.FacetRequest(USER_ID, limit=limit, exact=True)
-            return (await self._run(partial(self._shards[collection].facet, request))).hits
+            return (await self._ask(collection, lambda shard: shard.facet(request))).hits
 
         return await list_owners(facet, self._requests.owner)
 
@@ -270,6 +270,10 @@ class EdgeVectors(VectorIndex):
             loop = asyncio.get_running_loop()
             self._flush_timer = loop.call_later(self._flush_interval_s, self._flush_later)
 
+    async def _ask(self, collection: Collection, read: Callable[[edge.EdgeShard], T]) -> T:
+        """Reads the shard that is in its place when its turn comes: `rewrite` may put another there meanwhile."""
+        return await self._run(lambda: read(self._shards[collection]))
+
     async def _run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise unavailable("it is closed")
@@ -316,6 +320,14 @@ class EdgeVectors(VectorIndex):
             translate_errors(self._flush)
         except StoreUnavailable as error:
             _log.warning("vectors_flush_failed", error=error.message)
+
+
+def _retrieve(point_ids: list[EngineId], shard: edge.EdgeShard) -> list[edge.Record]:
+    return shard.retrieve(point_ids, True, True)
+
+
+def _scroll(page: edge.ScrollRequest, shard: edge.EdgeShard) -> tuple[list[edge.Record], EngineId | None]:
+    return shard.scroll(page)
 
 
 def _open(

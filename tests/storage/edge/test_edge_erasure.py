@@ -1,5 +1,6 @@
 """What an erased user leaves in the files of the embedded vector index."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -51,4 +52,26 @@ async def test_shards_that_were_set_aside_or_left_by_a_crash_go_with_a_purge(tmp
     (left / "page").write_text("ann-secret")
     await shards.purge()
     assert not left.exists()
+    await shards.close()
+
+
+async def test_what_is_read_while_shards_are_rewritten_is_read_from_those_in_their_place(tmp_path: Path) -> None:
+    shards = EdgeGenerations(tmp_path)
+    index = shards.index(MODEL)
+    kept = [point(str(number)) for number in range(5)]
+    await index.upsert(ENTITIES, kept, user_id="bob")
+
+    async def rewrite() -> None:
+        for _ in range(3):
+            await shards.purge()
+
+    async def read() -> None:
+        while not rewriting.done():
+            found = await index.get(ENTITIES, [kept[0].point_id], user_id="bob")
+            assert [one.point_id for one in found] == [kept[0].point_id]
+            assert await index.count(ENTITIES, user_id="bob") == len(await index.stored(ENTITIES, user_id="bob")) == 5
+            assert await index.users(ENTITIES) == ["bob"]
+
+    rewriting = asyncio.create_task(rewrite())
+    await asyncio.gather(rewriting, *(read() for _ in range(4)))
     await shards.close()
