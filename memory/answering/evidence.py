@@ -53,7 +53,7 @@ class Evidence:
 
 def may_answer(hit: Hit) -> bool:
     """Whether a memory can answer anything: not a turn that only asked, that said nothing by itself, or corrected."""
-    if hit.asks_overview or corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
+    if hit.only_asks or corrected_text(hit) is None or junk_kind(hit.meant) in SAYS_NOTHING:
         return False
     return not only_asks(hit.meant) or (bool(hit.validity) and not asks_one_thing(hit.meant))
 
@@ -94,8 +94,10 @@ def belongs_in_prompt(hit: Hit, bounds: EvidenceBounds) -> bool:
 def is_outdated(hit: Hit, bounds: EvidenceBounds) -> bool:
     """Whether what answers in a memory is out of date: the facts that it states say so, or whoever read it."""
     outdated = hit.parts.get("outdated", 0.0)
-    return (outdated >= bounds.outdated_from and outdated > _answers(hit)) or states_outdated(
-        hit.meant, hit.words or "", hit.validity
+    return (
+        hit.parts.get("replaced", 0.0) > 0
+        or (outdated >= bounds.outdated_from and outdated > _answers(hit))
+        or states_outdated(hit.meant, hit.words or "", hit.validity)
     )
 
 

@@ -240,8 +240,8 @@ def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:
 
 
 def _as_replaced(hit: Hit, read: Mapping[str, Hit]) -> Hit:
-    """The hit, which is out of date where what replaced it answers as well."""
+    """The hit, which holds no longer (`replaced` among its parts) where what replaced it answers as well."""
     if not hit.is_replaced:
         return hit
     takes = any(takes_place_of(other, hit, "") and other.parts[PART] >= hit.parts[PART] for other in read.values())
-    return hit.model_copy(update={"parts": {**hit.parts, "outdated": 1.0}}) if takes else hit
+    return hit.model_copy(update={"parts": {**hit.parts, "replaced": 1.0}}) if takes else hit

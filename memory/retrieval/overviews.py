@@ -69,7 +69,7 @@ class OverviewRetriever(Retriever):
     async def _search_known(self, request: SearchRequest) -> SearchResult:
         """What is known, without earlier requests for an overview, which validity tells."""
         known = await self._known.search(request)
-        return known.model_copy(update={"hits": tuple(hit for hit in known.hits if not hit.asks_overview)})
+        return known.model_copy(update={"hits": tuple(hit for hit in known.hits if not hit.only_asks)})
 
 
 def _together(known: SearchResult, found: SearchResult, *, top_k: int) -> SearchResult:

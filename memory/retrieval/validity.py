@@ -116,7 +116,7 @@ class ValidityRetriever(Retriever):
         return [
             hit.model_copy(
                 update={
-                    "asks_overview": memories[hit.id].resource_id in asking,
+                    "only_asks": memories[hit.id].resource_id in asking,
                     "is_replaced": asked is None and memories[hit.id].replaced_by in entries,
                     "validity": tuple(
                         validity_of(fact, standings[fact.fact_id], changed=changed.get(fact.doubted_by or ""))
@@ -161,7 +161,7 @@ class ValidityRetriever(Retriever):
 async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> tuple[list[list[Fact]], AbstractSet[str]]:
     """All facts of each subject and predicate of which the memories state one, and the entries that only ask.
 
-    A memory that only says again what another one said first, or only asks for an overview, is known by what was
+    A memory that only says again what another one said first, or only asks, is known by what was
     understood of it.
     """
     entries = [memory.resource_id for memory in memories]
@@ -175,7 +175,7 @@ async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> tuple[list
     for resource in await unit.log.get([entry for entry in entries if entry in others]):
         if resource.understanding is None:
             continue
-        if resource.understanding.only_asks_overview:
+        if resource.understanding.only_asks:
             asking.add(resource.resource_id)
         statements += [
             (bare_name(fact.subject.text) if fact.subject else SPEAKER, fact.predicate)

@@ -4,6 +4,9 @@ from ..base import Value
 from .mentions import Mention
 from .readings import Intent, Rewrite, StatedFact
 
+_ASKING = frozenset({Intent.QUESTION, Intent.GREETING, Intent.THANKS, Intent.CHITCHAT})
+"""Intents of a message that asks something and tells nothing."""
+
 
 class RememberIntent(Value):
     """The user asked to remember something: what was said to ask for it, and what is to be remembered.
@@ -40,9 +43,10 @@ class Extraction(Value):
     version: str = ""
 
     @property
-    def only_asks_overview(self) -> bool:
-        """Whether it asks for an overview, and neither states anything nor asks to remember."""
-        return self.overview and not self.facts and not self.remember
+    def only_asks(self) -> bool:
+        """Whether it asks something, or for an overview, and neither states anything nor asks to remember."""
+        asks = self.overview or (Intent.QUESTION in self.intents and _ASKING.issuperset(self.intents))
+        return asks and not self.facts and not self.remember
 
     def is_by(self, version: str) -> bool:
         """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""

@@ -248,20 +248,20 @@ async def test_what_holds_answers_as_well_as_what_it_replaced_and_in_its_own_wor
 
 
 @pytest.mark.parametrize(
-    ("question", "words", "best", "outdated"),
+    ("question", "words", "best", "replaced"),
     [
         ("How many spreads?", {"badger": "12", "typo": "14"}, ("typo, 14 spreads", "14"), 1.0),
         ("When is it due?", {"badger": "in May"}, ("the badger book has 12 spreads, due in May", "in May"), 0.0),
     ],
 )
 async def test_what_replaced_a_memory_answers_in_its_place_where_it_is_about_what_is_asked(
-    diary: Diary, question: str, words: dict[str, str], best: tuple[str, str], outdated: float
+    diary: Diary, question: str, words: dict[str, str], best: tuple[str, str], replaced: float
 ) -> None:
     reader = FakeAnswerReader(answers={question: words}, unlikely=0.0)
     first, *others = (await ask_diary(await corrected(diary), ["r1", "r2"], reader, question)).hits
     assert (first.text, first.words) == best
     [old] = [hit for hit in (first, *others) if hit.is_replaced]
-    assert old.parts["outdated"] == outdated
+    assert old.parts.get("replaced", 0.0) == replaced
 
 
 async def test_of_an_earlier_time_nothing_is_out_of_date(diary: Diary) -> None:

@@ -71,6 +71,21 @@ async def test_what_replaced_a_memory_without_facts_comes_before_it(diary: Diary
     assert [hit.is_replaced for hit in (new, old, other)] == [False, True, False]
 
 
+@pytest.mark.parametrize(
+    ("message", "intents", "only"),
+    [
+        ("the total of the exam last week", "question", True),
+        ("hi there, the total of the exam", "greeting, question", True),
+        ("the exam is in hall 3, which seat", "statement, question", False),
+        ("the exam is in hall 3", "statement", False),
+    ],
+)
+async def test_what_was_read_as_a_mere_question_is_known(diary: Diary, message: str, intents: str, only: bool) -> None:
+    await diary.tell("2026-03-02", message, intents=intents)
+    [hit] = (await found(diary, ["r1"])).hits
+    assert hit.only_asks is only
+
+
 async def test_of_an_earlier_time_a_memory_is_not_replaced(diary: Diary) -> None:
     query = "How many spreads did it have in 2025?"
     hits = (await found(await corrected(diary), ["r1", "r2"], query)).hits
