@@ -127,24 +127,12 @@ async def _search(
     meant_facts = [fact for match in found.matches for fact in _with_former_values(match.facts, facts, target)]
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
-    chosen = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
-    more = [*chosen, *_of_the_same_matter(chosen, memories)]
+    more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
     things = (
         *of_facts.things,
         *(_of_memory(match.memory) for match in found.matches if match.memory and not match.facts),
     )
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
-
-
-def _of_the_same_matter(chosen: Sequence[Memory], memories: Iterable[Memory]) -> list[Memory]:
-    """What chosen memories replaced of what was said before, and what replaced them."""
-    entries = {memory.resource_id for memory in chosen}
-    replacing = {memory.replaced_by for memory in chosen}
-    return [
-        memory
-        for memory in memories
-        if memory not in chosen and (memory.replaced_by in entries or memory.resource_id in replacing)
-    ]
 
 
 async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAnalyzer) -> Meant | None:

@@ -72,13 +72,3 @@ async def test_of_many_memories_parts_are_read_and_the_likeliest_of_all_together
     assert [len(request.lines) for request in reader.requests] == [24, 7, 24]
     assert meant not in await diary.memories()
     assert len(await diary.memories()) == 30
-
-
-async def test_what_was_corrected_goes_with_its_correction(diary: Diary) -> None:
-    wrong, right, request = "the lockbox at the flat opens with 5521", "typo, it's 5512", "forget what opens it"
-    diary.answers = FakeAnswerReader(answers={request: {right: "5512"}}, replaced={right: [wrong]})
-    await diary.tell("2026-03-02", wrong)
-    await diary.tell("2026-03-03", GATE)
-    await diary.tell("2026-03-04", right, changes=True)
-    await diary.tell("2026-03-09", request, intents="forget")
-    assert await diary.memories() == [GATE]
