@@ -44,7 +44,7 @@ class _Others(NamedTuple):
     instead: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
-    def behind(self, entry: str | None) -> "_Others":
+    def with_instead(self, entry: str | None) -> "_Others":
         """The same with one more entry, first of those that take the place."""
         if entry is None:
             return self
@@ -97,7 +97,7 @@ class ValidityRetriever(Retriever):
         timeline_of = {fact.fact_id: timeline for timeline in timelines for fact in timeline}
         codes = {term for term in self._analyzer.terms(request.query) if _CODE.match(term)}
         others = {
-            id_: self._others(request.query, memory, stated[memory.resource_id], timeline_of, standings).behind(
+            id_: self._others(request.query, memory, stated[memory.resource_id], timeline_of, standings).with_instead(
                 memory.replaced_by if asked is None else None
             )
             for id_, memory in memories.items()
