@@ -118,7 +118,7 @@ def test_every_part_of_the_network_but_the_head_trained_alone_gets_a_gradient(ne
     named = replace(known(*PARTS), features=read(ROW.query, *ROW.turns))
     sum(losses(network, named).values(), torch.zeros(())).backward()
     silent = {name for name, parameter in network.named_parameters() if parameter.grad is None}
-    alone = {name for name, _ in network.named_parameters() if name.startswith(("overview.", "forget."))}
+    alone = {name for name, _ in network.named_parameters() if name.startswith(("overview.", "forget.", "changes."))}
     assert silent <= {"body.embeddings.word_embeddings.weight", "edits.word_states"} | alone
 
 
