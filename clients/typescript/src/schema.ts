@@ -5670,22 +5670,19 @@ export interface components {
          *     of an entity, `named` where the query names another entity in full (its score, by which this one was multiplied),
          *     `beside`, `speaker`, `linked` and `alike` where they counted, and the raw `cosine` and `bm25` of those legs. Of a
          *     memory that was read together with a question, `answers` is the probability that it is the answer or part of it,
-         *     `outdated` that it holds no longer (both 0–1), `fused` the score without them, and `words` are those of `resolved`,
-         *     else `text`, that answer; empty where it answers by its date alone, None where it was not read. Among its parts
-         *     `words` is the probability of these words, if it answers, and `overview` is 1 where it is part of all that is known
-         *     of someone or something. `resolved` is the text of a memory with its references resolved, where that differs
-         *     (`Memory.resolved`). `validity` says of the facts that a memory states how they stand at the time that the query
-         *     asks about; empty where none was found in it. `asks_overview` says that it only asked for one. `instead_of` is the
-         *     text of the memory that matched where this one took its place: it states what holds instead, or as well, and `score`
-         *     and `parts` are those of the match. `place` says where a chunk of a document stands, whose `text` is the part that
-         *     is nearest to the query. `cosine` is raised where the text is in another language than the query (DESIGN §6).
+         *     `outdated` that it holds no longer (both 0–1), `replaced` is 1 where what replaced it answers, `fused` the score
+         *     without them, and `words` are those of `resolved`, else `text`, that answer; empty where it answers by its date
+         *     alone, None where it was not read. Among its parts `words` is the probability of these words, if it answers, and
+         *     `overview` is 1 where it is part of all that is known of someone or something. `resolved` is the text of a memory
+         *     with its references resolved, where that differs (`Memory.resolved`). `validity` says of the facts that a memory
+         *     states how they stand at the time that the query asks about; empty where none was found in it. `only_asks` says that
+         *     it was read as a mere question. `instead_of` is the text of the memory that matched where this one took its place:
+         *     it states what holds instead, or as well, and `score` and `parts` are those of the match. `is_replaced` says that
+         *     something said later, which is among the hits where it was not left out, was read as taking its place. `place` says
+         *     where a chunk of a document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where
+         *     the text is in another language than the query (DESIGN §6).
          */
         Hit: {
-            /**
-             * Asks Overview
-             * @default false
-             */
-            asks_overview?: boolean;
             /**
              * Created At
              * Format: date-time
@@ -5695,6 +5692,11 @@ export interface components {
             id: string;
             /** Instead Of */
             instead_of?: string | null;
+            /**
+             * Is Replaced
+             * @default false
+             */
+            is_replaced?: boolean;
             kind: components["schemas"]["HitKind"];
             /**
              * Metadata
@@ -5703,6 +5705,11 @@ export interface components {
             metadata?: {
                 [key: string]: string | number | boolean | null;
             };
+            /**
+             * Only Asks
+             * @default false
+             */
+            only_asks?: boolean;
             /** Parts */
             parts: {
                 [key: string]: number;
@@ -6343,7 +6350,7 @@ export interface components {
          *     text itself. `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6)
          *     and never shown as the memory itself. `entity_ids` are the entities that it mentions. `version` grows when the
          *     content is rewritten, not with uses (004 §7.4). `is_anonymised` says that a decision has left nothing personal of
-         *     it (004 §7.3).
+         *     it (004 §7.3). `replaced_by` is the log entry after which what it says, or some of it, holds no longer.
          */
         Memory: {
             /**
@@ -6386,6 +6393,8 @@ export interface components {
             metadata?: {
                 [key: string]: string | number | boolean | null;
             };
+            /** Replaced By */
+            replaced_by?: string | null;
             /** Resolved */
             resolved?: string | null;
             /** Resource Id */
