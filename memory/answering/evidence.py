@@ -21,7 +21,7 @@ SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 """Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
 _MAX_ANSWERS = 8
 _MAX_EARLIER = 1
-_REPLACING = 0.1
+_REPLACING = 0.35
 """Of how surely a memory answers, the share from which on what replaced it is about what was asked: a memory may say
 more than what was replaced."""
 
