@@ -5,7 +5,8 @@ anything else states, and much of what was said before states none at all. So th
 before, and the memory that it replaces gets the id of its log entry (`Memory.replaced_by`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..language.keywords import KeywordAnalyzer
@@ -36,6 +37,8 @@ async def with_replaced(
 ) -> list[LearnedTurn]:
     """The turns with the memories that they replace: of what is stored, and of the turns before them.
 
+    What a replaced memory had replaced itself is replaced by the newest.
+
     Args:
         turns: As they were extracted, in the order of the log.
         user_id: The user.
@@ -43,64 +46,61 @@ async def with_replaced(
         reader: Reads the turns that may change something.
         analyzer: Splits texts into terms.
     """
-    changing = [place for place, turn in enumerate(turns) if turn.may_change]
-    if not changing:
+    if not any(turn.may_change for turn in turns):
         return list(turns)
     async with record.reading(user_id=user_id) as unit:
         stored = await unit.memories.recent(limit=_SEARCHED)
-    lines = {memory.memory_id: _line_of(memory) for memory in reversed(stored) if _is_read(memory)}
-    requests: list[tuple[int, list[str], AnswerReadRequest]] = []
+    said = [(memory.memory_id, _line_of(memory)) for memory in reversed(stored) if _is_read(memory)]
+    beside: dict[int, list[str]] = {}
+    requests = []
     for place, turn in enumerate(turns):
-        if turn.may_change and lines:
-            chosen = choose_lines(turn.resource.content, lines, analyzer)
-            request = AnswerReadRequest(
-                question=turn.resource.content,
-                lines=tuple(lines[id_] for id_ in chosen),
-                now=turn.resource.created_at,
-            )
-            requests.append((place, chosen, request))
+        resource = turn.resource
+        if turn.may_change and said:
+            places = choose_lines(resource.content, [line.text for _, line in said], analyzer)
+            chosen = [said[number] for number in places]
+            lines = tuple(line for _, line in chosen)
+            requests.append(AnswerReadRequest(question=resource.content, lines=lines, now=resource.created_at))
+            beside[place] = [id_ for id_, _ in chosen]
         if turn.is_said:
-            resource = turn.resource
-            lines[memory_id(user_id, resource.resource_id)] = DatedLine(
-                text=resource.content, said_at=resource.created_at
-            )
-    readings = await reader.read([request for *_, request in requests], priority=Priority.BATCH)
+            line = DatedLine(text=resource.content, said_at=resource.created_at)
+            said.append((memory_id(user_id, resource.resource_id), line))
+    readings = await reader.read(requests, priority=Priority.BATCH)
+    earlier: dict[str, list[str]] = defaultdict(list)  # by a memory's id, the memories that it has replaced
+    for memory in stored:
+        if memory.replaced_by:
+            earlier[memory_id(user_id, memory.replaced_by)].append(memory.memory_id)
     found = list(turns)
-    for (place, chosen, _), reading in zip(requests, readings, strict=True):
-        replaced = [id_ for id_, line in zip(chosen, reading.lines, strict=True) if line.replaced >= REPLACED_FROM]
-        found[place] = replace(found[place], replaces=tuple(replaced))
+    for (place, ids), reading in zip(beside.items(), readings, strict=True):
+        read = [id_ for id_, line in zip(ids, reading.lines, strict=True) if line.replaced >= REPLACED_FROM]
+        replaced = [*read, *(before for id_ in read for before in earlier[id_])]
+        earlier[memory_id(user_id, turns[place].resource.resource_id)] = replaced
+        found[place] = replace(found[place], replaces=tuple(dict.fromkeys(replaced)))
     return found
 
 
-def choose_lines(message: str, lines: Mapping[str, DatedLine], analyzer: KeywordAnalyzer) -> list[str]:
-    """The keys of the lines to read beside a message, oldest first.
+def choose_lines(message: str, said: Sequence[str], analyzer: KeywordAnalyzer) -> list[int]:
+    """The places of the lines to read beside a message, oldest first.
 
     Args:
         message: What may replace some of them.
-        lines: All that was said before it, oldest first.
+        said: All that was said before it, oldest first.
         analyzer: Splits texts into terms.
     """
-    keys = list(lines)
-    if len(keys) <= MAX_READ:
-        return keys
+    latest_first = range(len(said))[::-1]
+    if len(said) <= MAX_READ:
+        return sorted(latest_first)
     terms = analyzer.content_terms(message)
-    shared = {key: len(terms & analyzer.content_terms(lines[key].text)) for key in keys}
-    latest_first = keys[::-1]
-    alike = sorted(latest_first, key=lambda key: -shared[key])[: MAX_READ // 2]
-    chosen = set(list(dict.fromkeys([*alike, *latest_first]))[:MAX_READ])
-    return [key for key in keys if key in chosen]
+    alike = sorted(latest_first, key=lambda place: -len(terms & analyzer.content_terms(said[place])))[: MAX_READ // 2]
+    return sorted(list(dict.fromkeys([*alike, *latest_first]))[:MAX_READ])
 
 
 async def mark_replaced(unit: UnitOfWork, turns: Sequence[LearnedTurn]) -> None:
-    """Marks the memories that the turns replace, and those which these had replaced; the caller commits."""
+    """Marks the memories that the turns replace; the caller commits."""
     for turn in turns:
-        if not turn.replaces:
-            continue
-        replaced = await unit.memories.get(turn.replaces)
-        entries = {memory.resource_id for memory in replaced}
-        before = [memory for memory in await unit.memories.recent(limit=_SEARCHED) if memory.replaced_by in entries]
-        by = {"replaced_by": turn.resource.resource_id}
-        await unit.memories.save([memory.model_copy(update=by) for memory in (*replaced, *before)])
+        if turn.replaces:
+            by = {"replaced_by": turn.resource.resource_id}
+            replaced = await unit.memories.get(turn.replaces)
+            await unit.memories.save([memory.model_copy(update=by) for memory in replaced])
 
 
 def _is_read(memory: Memory) -> bool:

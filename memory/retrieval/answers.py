@@ -170,7 +170,8 @@ def _is_read(request: SearchRequest) -> bool:
 
 
 def _says_nothing(hit: Hit) -> bool:
-    return hit.kind is HitKind.MEMORY and not may_answer(hit)
+    """Whether a memory was not read because it may answer nothing."""
+    return hit.kind is HitKind.MEMORY and hit.words is None and not may_answer(hit)
 
 
 def _lines_of(hits: Sequence[Hit]) -> list[_Line]:

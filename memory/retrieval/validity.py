@@ -44,14 +44,6 @@ class _Others(NamedTuple):
     instead: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
-    def with_instead(self, entry: str | None) -> "_Others":
-        """The same with one more entry, first of those that take the place."""
-        if entry is None:
-            return self
-        return _Others(
-            tuple(dict.fromkeys((entry, *self.instead))), tuple(other for other in self.beside if other != entry)
-        )
-
 
 class ValidityRetriever(Retriever):
     """Wraps a retriever: says of each memory how the facts that it states stand, and adds what is to be said instead.
@@ -97,8 +89,13 @@ class ValidityRetriever(Retriever):
         timeline_of = {fact.fact_id: timeline for timeline in timelines for fact in timeline}
         codes = {term for term in self._analyzer.terms(request.query) if _CODE.match(term)}
         others = {
-            id_: self._others(request.query, memory, stated[memory.resource_id], timeline_of, standings).with_instead(
-                memory.replaced_by if asked is None else None
+            id_: self._others(
+                request.query,
+                memory,
+                stated[memory.resource_id],
+                timeline_of,
+                standings,
+                replaced_by=memory.replaced_by if asked is None else None,
             )
             for id_, memory in memories.items()
             if not codes or codes.isdisjoint(self._analyzer.terms(memory.text))
@@ -130,9 +127,16 @@ class ValidityRetriever(Retriever):
         ]
 
     def _others(
-        self, query: str, memory: Memory, facts: Sequence[Fact], timeline_of: _Timelines, standings: Standings
+        self,
+        query: str,
+        memory: Memory,
+        facts: Sequence[Fact],
+        timeline_of: _Timelines,
+        standings: Standings,
+        *,
+        replaced_by: str | None,
     ) -> _Others:
-        instead: list[str] = []
+        instead = [replaced_by] if replaced_by else []
         beside: list[str] = []
         for fact in facts:
             timeline = timeline_of[fact.fact_id]
@@ -161,8 +165,7 @@ class ValidityRetriever(Retriever):
 async def _timelines(unit: UnitOfWork, memories: Sequence[Memory]) -> tuple[list[list[Fact]], AbstractSet[str]]:
     """All facts of each subject and predicate of which the memories state one, and the entries that only ask.
 
-    A memory that only says again what another one said first, or only asks, is known by what was
-    understood of it.
+    A memory that only says again what another one said first, or only asks, is known by what was understood of it.
     """
     entries = [memory.resource_id for memory in memories]
     first_stated = await unit.facts.stated_in(entries)

@@ -88,10 +88,9 @@ def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
 
 
 def _beside(message: str, said: Sequence[DatedLine], kind: Kind) -> list[int]:
-    numbers = list(range(len(said)))
     if kind is Kind.MEANT:
-        return numbers[-MAX_ANSWER_LINES:]
-    return [int(key) for key in choose_lines(message, {str(number): said[number] for number in numbers}, _ANALYZER)]
+        return list(range(len(said)))[-MAX_ANSWER_LINES:]
+    return choose_lines(message, [line.text for line in said], _ANALYZER)
 
 
 def main() -> None:

@@ -41,8 +41,6 @@ _OPEN = frozenset({"several", "aggregate", "preference", REQUEST})
 """Kinds of questions that may ask for an overview, and what is no question."""
 _SURELY_TAKEN = 0.0075
 """Share of the tuning messages that do not ask to forget that may be taken for requests which are carried out."""
-
-
 _MISSED = 0.15
 """Share of the tuning messages that change something which may be missed: what those change that are found is read, so
 that others cost time alone."""
@@ -160,8 +158,8 @@ def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> 
     """The thresholds of a kind by their names in `Thresholds`.
 
     A message is taken for a request from where F1 is best, and for one that changes something from where few are missed
-    (`_MISSED`); a request to forget is carried out without asking from where
-    few others are taken for one (`_SURELY_TAKEN`).
+    (`_MISSED`); a request to forget is carried out without asking from where few others are taken for one
+    (`_SURELY_TAKEN`).
 
     Args:
         kind: The kind.
@@ -169,6 +167,9 @@ def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> 
         asks: Whether each makes the request.
     """
     rows = list(zip(scores, asks, strict=True))
+    if kind is Kind.CHANGES:
+        asked = sorted(score for score, asks in rows if asks)
+        return {"changes": round(asked[int(_MISSED * len(asked))], 2)}
 
     def f1(bound: float) -> float:
         right = sum(asked for score, asked in rows if score >= bound)
@@ -179,9 +180,6 @@ def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> 
 
     bounds = [number / 20 for number in range(2, 20)]
     best = max(bounds, key=f1)
-    if kind is Kind.CHANGES:
-        asked = sorted(score for score, asks in rows if asks)
-        return {"changes": round(asked[int(_MISSED * len(asked))], 2)}
     if kind is Kind.OVERVIEW:
         return {"overview": best}
     return {"forget": best, "forget_surely": next((bound for bound in bounds if bound >= best and is_sure(bound)), 1.0)}
