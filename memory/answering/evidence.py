@@ -71,13 +71,12 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
     if unanswered >= bounds.abstain_from:
         return None
     memories = [hit for hit in drop_corrected(hits) if hit.kind.is_quotable and hit.words is not None]
-    valid = [hit for hit in memories if not is_outdated(hit, bounds)]
-    answering = [hit for hit in valid if _answers(hit) >= _least(hit, bounds)]
+    answering = _without_outdated([hit for hit in memories if _answers(hit) >= _least(hit, bounds)], bounds)
     if not answering:
         return None
     best = max(answering, key=lambda hit: (hit.score, _answers(hit)))
-    further = sorted((hit for hit in valid if hit is not best), key=_answers, reverse=True)
-    beside = [hit for hit in further if _answers(hit) >= max(bounds.beside_from, _least(hit, bounds))]
+    further = sorted((hit for hit in answering if hit is not best), key=_answers, reverse=True)
+    beside = [hit for hit in further if _answers(hit) >= bounds.beside_from]
     current = _newest_first([best, *beside][:_MAX_ANSWERS])
     return Evidence(
         current=tuple(current),
@@ -86,19 +85,21 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
     )
 
 
-def belongs_in_prompt(hit: Hit, bounds: EvidenceBounds) -> bool:
-    """Whether a memory that was read helps to answer the question, and holds."""
-    return hit.words is not None and _answers(hit) >= bounds.prompt_from and not is_outdated(hit, bounds)
+def choose_for_prompt(hits: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
+    """The memories that were read, help to answer the question, and hold; in the order given."""
+    helpful = [hit for hit in hits if hit.words is not None and _answers(hit) >= bounds.prompt_from]
+    return _without_outdated(helpful, bounds)
 
 
-def is_outdated(hit: Hit, bounds: EvidenceBounds) -> bool:
-    """Whether what answers in a memory is out of date: the facts that it states say so, or whoever read it."""
+def holds_no_longer(hit: Hit) -> bool:
+    """Whether what answers in a memory is known to be out of date: the facts that it states say so, or a correction."""
+    return hit.parts.get("replaced", 0.0) > 0 or states_outdated(hit.meant, hit.words or "", hit.validity)
+
+
+def seems_outdated(hit: Hit, bounds: EvidenceBounds) -> bool:
+    """Whether whoever read a memory took what answers in it for out of date."""
     outdated = hit.parts.get("outdated", 0.0)
-    return (
-        hit.parts.get("replaced", 0.0) > 0
-        or (outdated >= bounds.outdated_from and outdated > _answers(hit))
-        or states_outdated(hit.meant, hit.words or "", hit.validity)
-    )
+    return outdated >= bounds.outdated_from and outdated > _answers(hit)
 
 
 def states_outdated(text: str, words: str, validity: Sequence[Validity]) -> bool:
@@ -122,6 +123,12 @@ def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
     return states_outdated(other.meant, words, other.validity) or are_in_conflict([*hit.validity, *other.validity])
 
 
+def _without_outdated(answering: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
+    """Those that hold; one that only seems out of date is the last that was said where no other answers."""
+    holding = [hit for hit in answering if not holds_no_longer(hit)]
+    return [hit for hit in holding if not seems_outdated(hit, bounds)] or holding
+
+
 def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
     """What held before the newest answer and says something else; never what was taken back or called off.
 
@@ -131,7 +138,7 @@ def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBo
     return _newest_first(
         hit
         for hit in memories
-        if is_outdated(hit, bounds)
+        if (holds_no_longer(hit) or seems_outdated(hit, bounds))
         and max(_answers(hit), hit.parts.get("outdated", 0.0)) >= bounds.beside_from
         and hit.created_at < current[0].created_at
         and hit.words

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..answering.evidence import belongs_in_prompt
+from ..answering.evidence import choose_for_prompt
 from ..answering.nearness import Nearness
 from ..answering.quoting import cite
 from ..answering.validity import qualified, stated_in
@@ -55,7 +55,7 @@ def prompt_memories(
     if result.unanswered is None:
         nearness = Nearness(analyzer=KeywordAnalyzer(), min_cosine=cosines)
         return tuple(hit for hit, _ in nearness.choose(query, result.hits))
-    return tuple(hit for hit in result.hits if belongs_in_prompt(hit, evidence))
+    return tuple(choose_for_prompt(result.hits, evidence))
 
 
 def context_lines(entities: Sequence[Entity], query: str) -> str:

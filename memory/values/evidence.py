@@ -34,7 +34,7 @@ class EvidenceBounds(Value):
         answer_from: `answers` from which the best memory is quoted.
         document_from: Likewise an excerpt of a document; chosen on tuning excerpts in the same way.
         beside_from: `answers` from which a further memory is quoted beside the best.
-        outdated_from: `outdated` from which a memory is no answer, unless it is likelier to be one.
+        outdated_from: `outdated` from which a memory is no answer beside others, unless it is likelier to be one.
         words_from: The probability from which on the words that answer are told before their quotation. Of 664
             answers in tuning conversations 82% have the right words; of the 563 that reach 0.5, 89%, of the others 43%.
         prompt_from: `answers` from which a memory belongs into a prompt.

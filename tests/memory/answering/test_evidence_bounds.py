@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.answering.evidence import belongs_in_prompt, choose_evidence, is_outdated, may_answer
+from memory.answering.evidence import choose_evidence, choose_for_prompt, holds_no_longer, may_answer, seems_outdated
 from memory.values.evidence import EvidenceBounds
 from memory.values.facts import Ending, Standing, Validity
 from memory.values.hits import Hit, HitKind
@@ -55,31 +55,42 @@ hits = st.lists(
 @given(hits, share)
 def test_what_is_chosen_holds_answers_and_comes_newest_first(found: list[Hit], unanswered: float) -> None:
     evidence = choose_evidence(found, unanswered, BOUNDS)
+    enough = [hit for hit in found if not holds_no_longer(hit) and hit.parts["answers"] >= BOUNDS.answer_from]
     if evidence is None:
-        is_enough = [
-            hit for hit in found if not is_outdated(hit, BOUNDS) and hit.parts["answers"] >= BOUNDS.answer_from
-        ]
-        assert unanswered >= BOUNDS.abstain_from or not is_enough
+        assert unanswered >= BOUNDS.abstain_from or not enough
         return
     assert unanswered < BOUNDS.abstain_from
     dates = [hit.created_at for hit in evidence.current]
     assert dates == sorted(dates, reverse=True)
-    assert not any(is_outdated(hit, BOUNDS) for hit in evidence.current)
+    assert not any(holds_no_longer(hit) for hit in evidence.current)
+    if any(seems_outdated(hit, BOUNDS) for hit in evidence.current):
+        assert all(seems_outdated(hit, BOUNDS) for hit in enough)
     assert max(hit.parts["answers"] for hit in evidence.current) >= evidence.confidence <= 1.0 - unanswered
     assert sum(hit.parts["answers"] < BOUNDS.beside_from for hit in evidence.current) <= 1
     said = {hit.words for hit in evidence.current}
     for hit in evidence.earlier:
-        assert is_outdated(hit, BOUNDS)
+        assert holds_no_longer(hit) or seems_outdated(hit, BOUNDS)
         assert hit.words not in said
         assert hit.created_at < dates[0]
 
 
 @given(hits)
 def test_what_enters_a_prompt_answers_and_holds(found: list[Hit]) -> None:
-    for hit in found:
-        is_fit = hit.parts["answers"] >= BOUNDS.prompt_from and not is_outdated(hit, BOUNDS)
-        assert belongs_in_prompt(hit, BOUNDS) is is_fit
-        assert not belongs_in_prompt(hit.model_copy(update={"words": None}), BOUNDS)
+    fit = [hit for hit in found if hit.parts["answers"] >= BOUNDS.prompt_from and not holds_no_longer(hit)]
+    firm = [hit for hit in fit if not seems_outdated(hit, BOUNDS)]
+    assert choose_for_prompt(found, BOUNDS) == (firm or fit)
+    assert not choose_for_prompt([hit.model_copy(update={"words": None}) for hit in found], BOUNDS)
+
+
+def test_what_only_seems_out_of_date_answers_where_nothing_else_does() -> None:
+    only, newer = make_hit(1, 0.35, 0.53), make_hit(2, 0.6, words="coffee")
+    alone = choose_evidence([only], 0.5, BOUNDS)
+    assert alone is not None
+    assert alone.current == (only,)
+    beside = choose_evidence([only, newer], 0.1, BOUNDS)
+    assert beside is not None
+    assert beside.current == (newer,)
+    assert beside.earlier == (only,)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +108,8 @@ def test_only_the_words_that_are_out_of_date_disqualify_a_memory() -> None:
     both = make_hit(1, 0.9, 0.0, outdated_fact("coffee"), words="tea").model_copy(
         update={"text": "I like tea, and coffee too"}
     )
-    assert not is_outdated(both, BOUNDS)
-    assert is_outdated(both.model_copy(update={"words": "coffee"}), BOUNDS)
+    assert not holds_no_longer(both)
+    assert holds_no_longer(both.model_copy(update={"words": "coffee"}))
 
 
 def test_bounds_that_contradict_each_other_are_refused() -> None:
