@@ -27,6 +27,25 @@ def valid_part(text: str, validity: Sequence[Validity]) -> str:
     return _JOINING.sub("", "".join(clause for clause in clauses if clause not in cut)).strip()
 
 
+def words_that_hold(text: str, words: str, validity: Sequence[Validity]) -> str:
+    """The words of a memory that answer; where they name a value that is over, the value beside it that holds.
+
+    Of 「以前住新店，上個月搬到三峽」 either place may be read as where the user lives.
+    """
+    over = {(fact.subject, fact.predicate) for fact in validity if _is_over(fact) and _states(words, [fact])}
+    beside = (
+        fact.object
+        for fact in validity
+        if not _is_over(fact) and (fact.subject, fact.predicate) in over and _states(text, [fact])
+    )
+    return next(beside, words)
+
+
+def _is_over(fact: Validity) -> bool:
+    """Whether a fact is out of date, or its own words say that it is over; what held at a time that is asked is not."""
+    return fact.standing is Standing.OUTDATED or (fact.standing is Standing.HOLDS and fact.ending is not None)
+
+
 def without_doubtful(text: str, validity: Sequence[Validity], relevance: Callable[[str], int]) -> str:
     """A text without the clauses that state something in doubt, where the others are more relevant to the question."""
     doubtful = [fact for fact in validity if fact.standing is Standing.DOUBTFUL]

@@ -23,7 +23,8 @@ SURE = 0.6
 """
 
 _INTENTIONS = frozenset({"plans", "travels_to"})
-_CLOSING = frozenset({Qualifier.ENDED, Qualifier.NEGATED, Qualifier.PAST})
+_OVER = frozenset({Qualifier.ENDED, Qualifier.PAST})
+_CLOSING = _OVER | {Qualifier.NEGATED}
 
 
 @dataclass
@@ -135,8 +136,9 @@ def _is_named(fact: Fact, statement: Statement) -> bool:
 
 def _replace(evolution: Evolution, fact: Fact, rival: Fact, statement: Statement, *, is_known: bool) -> Fact:
     """The fact after it took the place of a rival, or was put beside it as a conflict."""
-    if rival.resource_id == statement.resource_id and rival.fact_id != fact.fact_id:
-        return fact  # two values in one message are not a change
+    is_beside = rival.resource_id == statement.resource_id and rival.fact_id != fact.fact_id
+    if is_beside and _OVER.isdisjoint(rival.qualifiers):
+        return fact  # two values in one message are not a change, unless one is said to be over
     if statement.corrects:
         _close(evolution, rival, statement, Ending.RETRACTED)
         begin = statement.start or (fact.valid_from if is_known else rival.valid_from)
@@ -144,7 +146,7 @@ def _replace(evolution: Evolution, fact: Fact, rival: Fact, statement: Statement
         return fact.model_copy(
             update={"valid_from": begin, "supersedes": fact.supersedes or inherited or rival.fact_id}
         )
-    if fact.confidence < min(rival.confidence, SURE):
+    if not is_beside and fact.confidence < min(rival.confidence, SURE):
         evolution.put(_disputed(rival, fact, statement.said_at))
         return _disputed(fact, rival, statement.said_at)
     if (

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
+from ..answering.validity import words_that_hold
 from ..facts.asked_times import find_asked_time
 from ..language.latin_tokens import find_codes
 from ..language.questions import is_question
@@ -146,7 +147,7 @@ class AnswerRetriever(Retriever):
     ) -> tuple[Hit, ...]:
         asks_about_now = find_asked_time(request.query, request.now) is None
         read = {
-            line.hit.id: _with_reading(line, of_line, asks_about_now=asks_about_now)
+            line.hit.id: _with_reading(line, of_line, request.query, asks_about_now=asks_about_now)
             for row, reading in zip(rows, readings, strict=True)
             for line, of_line in zip(row, reading.lines, strict=True)
         }
@@ -188,12 +189,19 @@ def _line_of(hit: Hit) -> _Line:
     return _Line(hit) if hit.role is Role.ASSISTANT else _Line(hit, *first_person(hit.meant))
 
 
-def _with_reading(line: _Line, reading: LineReading, *, asks_about_now: bool) -> Hit:
-    """The hit with what was read; of an earlier time, nothing is asked that could be out of date."""
+def _with_reading(line: _Line, reading: LineReading, query: str, *, asks_about_now: bool) -> Hit:
+    """The hit with what was read; of an earlier time, nothing is asked that could be out of date.
+
+    A value that the query names is no answer to it: "what did I drive before the Golf?".
+    """
     outdated = reading.outdated if asks_about_now else 0.0
     answers = 0.0 if line.asks(reading) else reading.answers
-    parts = {**line.hit.parts, PART: answers, "outdated": outdated, "words": reading.words}
-    return line.hit.model_copy(update={"parts": parts, "words": line.words(reading)})
+    words = line.words(reading)
+    held = words_that_hold(line.hit.meant, words, line.hit.validity)
+    if fold_lower(held) in fold_lower(query):
+        held = words
+    said = {"outdated": outdated, "words": reading.words} if held == words else {"outdated": 0.0, "words": 1.0}
+    return line.hit.model_copy(update={"parts": {**line.hit.parts, PART: answers, **said}, "words": held})
 
 
 def _with_same_codes(read: Mapping[str, Hit], query: str) -> dict[str, Hit]:

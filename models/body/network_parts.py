@@ -52,25 +52,39 @@ class WordEmbedding(nn.Module):
         return embedded
 
 
-class ScoreHead(nn.Module):
-    """A score for each row of a frozen network's states: small enough to be trained alone (`training.shared.heads`).
+class ScoresHead(nn.Module):
+    """Scores for each row of a frozen network's states: small enough to be trained alone (`training.shared.heads`).
 
     Args:
         hidden: Width of a state.
         states: States side by side in a row.
+        width: Of the layer between.
+        scores: Their number.
     """
 
-    def __init__(self, hidden: int, *, states: int) -> None:
+    def __init__(self, hidden: int, *, states: int, width: int, scores: int) -> None:
         super().__init__()
-        self.hidden = nn.Linear(states * hidden, hidden // 3)
+        self.hidden = nn.Linear(states * hidden, width)
         self.dropout = nn.Dropout(0.3)
-        self.score = nn.Linear(hidden // 3, 1)
+        self.score = nn.Linear(width, scores)
+
+    @override
+    def forward(self, rows: Tensor) -> Tensor:
+        """The scores of rows, shape (…, states · hidden) to (…, scores)."""
+        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(rows))))
+        return scores
+
+
+class ScoreHead(ScoresHead):
+    """One score for each row, see `ScoresHead`."""
+
+    def __init__(self, hidden: int, *, states: int) -> None:
+        super().__init__(hidden, states=states, width=hidden // 3, scores=1)
 
     @override
     def forward(self, rows: Tensor) -> Tensor:
         """The scores of rows, shape (…, states · hidden) to (…)."""
-        scores: Tensor = self.score(self.dropout(functional.gelu(self.hidden(rows))))
-        return scores[..., 0]
+        return super().forward(rows)[..., 0]
 
 
 def gather_states(states: Tensor, positions: Tensor) -> Tensor:

@@ -34,7 +34,10 @@ class Thresholds(Value):
         overview: Least probability of asking for an overview.
         changes: Least probability that something said before holds no longer after a message.
         facts: Least probability of a fact: of its object, predicate and subject together.
-        qualifiers: Least probability of each qualifier.
+        qualifiers: Least probability of each qualifier but those that say that a fact is over.
+        over: Least probability that a fact is over, past or ended.
+        over_beside: Likewise where other values of the same stand beside it that are less likely to be over.
+        over_surely: Likewise where none of them is.
     """
 
     keep: float = 0.5
@@ -48,6 +51,9 @@ class Thresholds(Value):
     changes: float = 0.5
     facts: float = 0.2
     qualifiers: float = 0.5
+    over: float = 0.4
+    over_beside: float = 0.15
+    over_surely: float = 0.8
 
     def to_forget(self, *, beside: Intent) -> float:
         """Least probability of asking to forget: what first of all states something asks for it surely, or not."""

@@ -3,6 +3,7 @@
 This module imports torch: it is imported where a network is built, never with its package.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ _LEAST = 0.2
 """Least probability of an object, and of a predicate of one, to be looked at."""
 _MOST_SUBJECTS = 3
 _QUALIFIERS = tuple(Qualifier)
+_OVER = (Qualifier.PAST, Qualifier.ENDED)
 UnitSpan = tuple[int, int]
 """First and last unit, counted over context and message together."""
 
@@ -84,32 +86,66 @@ def decode_facts(
         return found
     at = torch.tensor([at for at, _, _ in chosen], device=states.device)
     vectors = head.with_predicates(objects[at], torch.tensor([number for _, number, _ in chosen], device=states.device))
-    qualifiers = head.qualifier_score(vectors).sigmoid().tolist()
+    spans = torch.stack([numbers, first, last], 1)[at]
+    qualifiers = head.qualifiers(head.qualifier_states(facts, spans, vectors)).sigmoid().tolist()
     times = head.time_scores(facts, numbers[at], vectors).argmax(1).tolist()
-    spans = head.shape.span
-    no_time = facts.spans.shape[1] * spans
+    width = head.shape.span
+    no_time = facts.spans.shape[1] * width
     subjects = _subjects(head, facts, numbers[at], vectors)
-    for number, (place, predicate, probability) in enumerate(chosen):
-        row = places[place][0]
-        time = times[number]
-        for subject, share in subjects[number]:
-            if probability * share < thresholds.facts:
-                continue
-            found[row].append(
-                DecodedFact(
-                    subject=subject,
-                    predicate=PREDICATES[predicate],
-                    object=(int(first[place]), int(last[place])),
-                    qualifiers=tuple(
-                        qualifier
-                        for qualifier, value in zip(_QUALIFIERS, qualifiers[number], strict=True)
-                        if value >= thresholds.qualifiers
-                    ),
-                    time=None if time == no_time else (time // spans, time // spans + time % spans),
-                    probability=probability * share,
-                )
+    stated = [
+        (number, subject, probability * share)
+        for number, (_, _, probability) in enumerate(chosen)
+        for subject, share in subjects[number]
+        if probability * share >= thresholds.facts
+    ]
+    beside: dict[tuple[int, int, UnitSpan | None], list[float]] = defaultdict(list)
+    for number, subject, _ in stated:
+        beside[places[chosen[number][0]][0], chosen[number][1], subject].append(over_probability(qualifiers[number]))
+    for number, subject, probability in stated:
+        place, predicate, _ = chosen[number]
+        row, time = places[place][0], times[number]
+        found[row].append(
+            DecodedFact(
+                subject=subject,
+                predicate=PREDICATES[predicate],
+                object=(int(first[place]), int(last[place])),
+                qualifiers=decide_qualifiers(qualifiers[number], beside[row, predicate, subject], thresholds),
+                time=None if time == no_time else (time // width, time // width + time % width),
+                probability=probability,
             )
+        )
     return found
+
+
+def decide_qualifiers(
+    probabilities: Sequence[float], beside: Sequence[float], thresholds: Thresholds
+) -> tuple[Qualifier, ...]:
+    """How a fact holds.
+
+    Past and ended are one decision, since both say that it is over, and only the likelier is said. Of several values of
+    the same that a message states, mostly some are over and the others hold: "from 1,400 to 1,600".
+
+    Args:
+        probabilities: Of each qualifier.
+        beside: How likely each value is over that the message states with this subject and predicate, this one's too.
+        thresholds: From which probabilities on something is said.
+    """
+    over, middle = over_probability(probabilities), (min(beside) + max(beside)) / 2
+    if len(beside) == 1:
+        is_over = over >= thresholds.over
+    else:
+        is_over = over >= (thresholds.over_beside if over > middle else thresholds.over_surely)
+    likelier = max(_OVER, key=lambda qualifier: probabilities[_QUALIFIERS.index(qualifier)])
+    return tuple(
+        qualifier
+        for qualifier, probability in zip(_QUALIFIERS, probabilities, strict=True)
+        if (is_over and qualifier is likelier if qualifier in _OVER else probability >= thresholds.qualifiers)
+    )
+
+
+def over_probability(probabilities: Sequence[float]) -> float:
+    """How likely a fact is over, from the probabilities of its qualifiers."""
+    return sum(probabilities[_QUALIFIERS.index(qualifier)] for qualifier in _OVER)
 
 
 def _objects(scores: Tensor) -> list[UnitSpan]:

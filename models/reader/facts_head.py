@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from memory.values.base import Value
 
-from ..body.network_parts import gather_states
+from ..body.network_parts import ScoresHead, gather_states
 from .names_head import MASKED, NamesHead, NamesShape
 
 
@@ -75,7 +75,7 @@ class FactsHead(nn.Module):
         self.predicate_score = nn.Linear(hidden, shape.predicates)
         self.predicates = nn.Embedding(shape.predicates, hidden)
         self.fact_hidden = nn.Linear(2 * hidden, hidden)
-        self.qualifier_score = nn.Linear(hidden, shape.qualifiers)
+        self.qualifiers = ScoresHead(hidden, states=4, width=hidden, scores=shape.qualifiers)
         self.key_start = nn.Linear(hidden, pointer)
         self.key_end = nn.Linear(hidden, pointer)
         self.subject_start = nn.Linear(hidden, pointer)
@@ -111,6 +111,17 @@ class FactsHead(nn.Module):
         states = torch.cat([objects, self.predicates(predicates)], dim=-1)
         hidden: Tensor = self.dropout(functional.gelu(self.fact_hidden(states)))
         return hidden
+
+    def qualifier_states(self, facts: FactStates, objects: Tensor, vectors: Tensor) -> Tensor:
+        """What the qualifiers of facts are read from, shape (facts, 4 · hidden).
+
+        Args:
+            facts: The states.
+            objects: Shape (facts, 3): row, first and last unit of the object of each.
+            vectors: Shape (facts, hidden).
+        """
+        rows, first, last = objects.unbind(1)
+        return torch.cat([facts.starts[rows, first], facts.ends[rows, last], facts.summary[rows], vectors], dim=-1)
 
     def subject_scores(self, facts: FactStates, rows: Tensor, vectors: Tensor) -> Tensor:
         """Scores of subjects, shape (facts, units · span + 1); the last column is the speaker."""

@@ -114,12 +114,12 @@ def _collate_facts(
 
 
 def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The losses of all heads but those of requests (`training.reader.requests`), each summed over its rows."""
+    """The losses of all heads but those that are trained by themselves (`requests`, `qualifiers`), summed over rows."""
     states = network.states(batch)
     body = {name: batch[name] for name in _BODY}
     intents, ask, *_ = network.message_scores(states, batch)
     losses = {name: states.new_zeros(()) for name in ("unmarked", "marked", "place", "segment", "ask", "intent")}
-    losses |= {name: states.new_zeros(()) for name in ("object", "predicate", "subject", "qualifier", "time")}
+    losses |= {name: states.new_zeros(()) for name in ("object", "predicate", "subject", "time")}
     if len(rows := batch["names_rows"]):
         scores = network.names(states[rows], batch["unit_tokens"][rows], batch["unit_counts"][rows])
         losses |= span_loss(scores, batch["names_right"], batch["names_silence"])
@@ -155,9 +155,6 @@ def _facts_loss(
     at, predicates = batch["facts"].unbind(1)
     rows = objects[at, 0]
     vectors = head.with_predicates(vectors[at], predicates)
-    losses["qualifier"] = functional.binary_cross_entropy_with_logits(
-        head.qualifier_score(vectors), batch["fact_qualifiers"], reduction="sum"
-    )
     known = batch["fact_known"]
     subjects = head.subject_scores(facts, rows, vectors)
     marked = torch.zeros_like(subjects)

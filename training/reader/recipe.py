@@ -73,7 +73,7 @@ MEANS: dict[str, Mean] = {
 
 
 def main() -> None:
-    """Trains every stage, exports the mean that ships, and trains the head for overviews on it."""
+    """Trains every stage, exports the mean that ships, and trains the heads on it that are trained by themselves."""
     parser = recipe_parser("Trains the reader that ships.", "public data sets")
     parser.add_argument("--corpus", type=Path, nargs="+", required=True, help="folders of chat corpora")
     parser.add_argument("--chat-names", type=Path, help="a hand-labelled set whose names the chat templates leave out")
@@ -101,6 +101,7 @@ def main() -> None:
         options_from=options_from,
     )
     _export(made["shipped"], arguments.weights, arguments.cache, corpora)
+    run_module("reader.qualifiers", *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
     for kind in Kind:
         run_module("reader.requests", kind.value, *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
 

@@ -12,7 +12,7 @@ from .data_sets import Part
 LANGUAGES = ("zh-Hant", "zh-Hans", "en")
 REPORTED = {
     "references": ("a3", "b2", "c2", "f"),
-    "messages": ("m3", "n3", "n6", "f", "h9"),
+    "messages": ("m3", "n3", "n6", "f", "h9", "u2"),
     "intents": ("q2",),
     "overviews": (),
     "forget_messages": (),

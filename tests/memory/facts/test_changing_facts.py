@@ -108,6 +108,18 @@ async def test_what_has_ended_was_true_until_then(diary: Diary, likes: str, stop
     assert (fact.ending, fact.valid_to) == (Ending.ENDED, day("2026-05-02"))
 
 
+@pytest.mark.parametrize(
+    ("qualifier", "ending"), [("past", Ending.REPLACED), ("ended", Ending.REPLACED), ("recurring", None)]
+)
+async def test_of_two_dates_in_one_message_the_one_that_is_over_gives_way(
+    diary: Diary, qualifier: str, ending: Ending | None
+) -> None:
+    old, new = f"yoga | scheduled_at | Monday | {qualifier}", "yoga | scheduled_at | Wednesday"
+    await diary.tell("2026-03-02", "yoga moved from Monday to Wednesday", new, old)
+    endings = {fact.object: fact.ending for fact in await diary.facts("scheduled_at")}
+    assert endings == {"Monday": ending, "Wednesday": None}
+
+
 async def test_a_past_that_was_never_told_before_is_kept_as_past(diary: Diary) -> None:
     await diary.tell("2026-05-02", "我2019年住在高雄", "user | lives_in | 高雄 | past, time=2019年")
     assert await diary.now_true("lives_in") == []

@@ -7,7 +7,7 @@ from memory.values.predicates import PREDICATES
 from memory.values.understanding.readings import Qualifier
 from models.body.calibration import sigmoid
 from models.reader.decisions import Thresholds
-from models.reader.fact_decoding import DecodedFact, decode_facts
+from models.reader.fact_decoding import DecodedFact, decide_qualifiers, decode_facts, over_probability
 from models.reader.facts_head import FactsHead, FactStates
 from models.reader.features import Features
 from models.reader.inference import collate
@@ -77,7 +77,7 @@ class ScriptedHead(FactsHead):
         chosen, marked = predicates or {"lives_in": 3.0}, qualifiers or {}
         self.add_module("object_score", Objects(objects))
         self.add_module("predicate_score", Constant([chosen.get(predicate, NEVER) for predicate in PREDICATES]))
-        self.add_module("qualifier_score", Constant([marked.get(qualifier, NEVER) for qualifier in Qualifier]))
+        self.add_module("qualifiers", Constant([marked.get(qualifier, NEVER) for qualifier in Qualifier]))
         self._subjects = subjects or {None: 5.0}
         self._times = times or {None: 5.0}
 
@@ -168,6 +168,31 @@ def test_a_fact_has_its_time_and_qualifiers() -> None:
     assert fact.time == (1, 2)
     assert set(fact.qualifiers) == {Qualifier.PAST, Qualifier.NEGATED}
     assert decode(head, qualifiers=0.6)[0].qualifiers == (Qualifier.PAST,)
+
+
+def probabilities(**said: float) -> list[float]:
+    return [said.get(qualifier.value, 0.0) for qualifier in Qualifier]
+
+
+@pytest.mark.parametrize(
+    ("said", "others", "decided"),
+    [
+        ({"past": 0.25, "ended": 0.2}, [], (Qualifier.PAST,)),
+        ({"past": 0.2, "ended": 0.15}, [], ()),
+        ({"past": 0.1, "ended": 0.15}, [0.02], (Qualifier.ENDED,)),
+        ({"past": 0.1, "ended": 0.15}, [0.6], ()),
+        ({"past": 0.5}, [0.9], ()),
+        ({"past": 0.85}, [0.95, 0.1], (Qualifier.PAST,)),
+        ({"past": 0.05}, [0.01], ()),
+        ({"past": 0.25, "ended": 0.2, "recurring": 0.6}, [], (Qualifier.PAST, Qualifier.RECURRING)),
+    ],
+)
+def test_of_several_values_those_are_over_that_are_likelier_so(
+    said: dict[str, float], others: list[float], decided: tuple[Qualifier, ...]
+) -> None:
+    of_this = probabilities(**said)
+    qualifiers = decide_qualifiers(of_this, [over_probability(of_this), *others], Thresholds())
+    assert set(qualifiers) == set(decided)
 
 
 def test_at_most_so_many_objects_are_read() -> None:
