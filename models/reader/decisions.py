@@ -51,7 +51,7 @@ class Thresholds(Value):
     changes: float = 0.5
     facts: float = 0.2
     qualifiers: float = 0.5
-    over: float = 0.4
+    over: float = 0.6
     over_beside: float = 0.15
     over_surely: float = 0.8
 

@@ -21,7 +21,7 @@ REPORTED = {
     "answers": ("q3", "r3"),
     "near": (),
     "passages": (),
-    "scenarios": ("s3", "t3", "y", "z", "o2", "r2"),
+    "scenarios": ("s3", "t3", "y", "z", "o2", "r2", "u2"),
 }
 TUNED = {
     "references": ("a6", "c3", "en-e9", "zh-Hant-e9", "zh-Hans-e14"),

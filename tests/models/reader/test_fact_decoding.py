@@ -177,14 +177,14 @@ def probabilities(**said: float) -> list[float]:
 @pytest.mark.parametrize(
     ("said", "others", "decided"),
     [
-        ({"past": 0.25, "ended": 0.2}, [], (Qualifier.PAST,)),
-        ({"past": 0.2, "ended": 0.15}, [], ()),
+        ({"past": 0.35, "ended": 0.3}, [], (Qualifier.PAST,)),
+        ({"past": 0.3, "ended": 0.25}, [], ()),
         ({"past": 0.1, "ended": 0.15}, [0.02], (Qualifier.ENDED,)),
         ({"past": 0.1, "ended": 0.15}, [0.6], ()),
         ({"past": 0.5}, [0.9], ()),
         ({"past": 0.85}, [0.95, 0.1], (Qualifier.PAST,)),
         ({"past": 0.05}, [0.01], ()),
-        ({"past": 0.25, "ended": 0.2, "recurring": 0.6}, [], (Qualifier.PAST, Qualifier.RECURRING)),
+        ({"past": 0.4, "ended": 0.3, "recurring": 0.6}, [], (Qualifier.PAST, Qualifier.RECURRING)),
     ],
 )
 def test_of_several_values_those_are_over_that_are_likelier_so(
