@@ -114,7 +114,7 @@ def _collate_facts(
 
 
 def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The losses of all heads but those that are trained by themselves (`requests`, `qualifiers`), summed over rows."""
+    """The losses, summed over rows, of all heads but those trained by themselves (`message_heads`, `qualifiers`)."""
     states = network.states(batch)
     body = {name: batch[name] for name in _BODY}
     intents, ask, *_ = network.message_scores(states, batch)

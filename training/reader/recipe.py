@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
-from .requests import Kind
+from .message_heads import Kind
 
 _LATER = ("--messages", "1.5", "--everyday", "1.5", "--batch-tokens", "1100")
 _EVERYDAY = (
@@ -103,7 +103,9 @@ def main() -> None:
     _export(made["shipped"], arguments.weights, arguments.cache, corpora)
     run_module("reader.qualifiers", *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
     for kind in Kind:
-        run_module("reader.requests", kind.value, *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
+        run_module(
+            "reader.message_heads", kind.value, *corpora, "--weights", arguments.weights, "--cache", arguments.cache
+        )
 
 
 def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:

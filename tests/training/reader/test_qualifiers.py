@@ -1,5 +1,6 @@
 """The head that says how facts hold: what it learns from, and what is measured of it."""
 
+import pytest
 import torch
 
 from memory.values.understanding.readings import Qualifier
@@ -31,18 +32,30 @@ def facts(count: int, *, first: int = 0) -> list[FactRow]:
     ]
 
 
-def test_a_trained_head_tells_which_of_two_values_is_over() -> None:
-    figures = measure(train(facts(1000)), facts(20, first=1000), Thresholds())
-    assert figures["all"] == figures["en"]
-    assert (figures["en"]["facts"], figures["en"]["over"]) == (80, 20)
-    for name in ("one of several over", "planned, F1"):
-        assert figures["en"][name] > 90, name
-
-
-def test_a_head_that_says_nothing_finds_nothing_that_is_over() -> None:
-    head = ScoresHead(HIDDEN, states=4, width=HIDDEN, scores=len(Qualifier)).eval()
+def head_that_reads(strength: float) -> ScoresHead:
+    """A head that finds what `row` writes into the states."""
+    head = ScoresHead(4 * HIDDEN, states=1, width=len(Qualifier), scores=len(Qualifier)).eval()
     with torch.no_grad():
-        head.score.weight.zero_()
+        head.hidden.weight.copy_(torch.eye(len(Qualifier), 4 * HIDDEN))
+        head.hidden.bias.zero_()
+        head.score.weight.copy_(strength * torch.eye(len(Qualifier)))
         head.score.bias.fill_(-9.0)
-    figures = measure(head, facts(5), Thresholds())["all"]
-    assert (figures["over, F1"], figures["one of several over"], figures["several hold"]) == (0, 0, 100)
+    return head
+
+
+@pytest.mark.parametrize(("strength", "found"), [(4.0, 100.0), (0.0, 0.0)])
+def test_what_is_over_is_counted_by_facts_and_by_messages_that_state_several(strength: float, found: float) -> None:
+    figures = measure(head_that_reads(strength), facts(5), Thresholds())
+    assert figures["all"] == figures["en"]
+    assert (figures["en"]["facts"], figures["en"]["over"], figures["en"]["several hold"]) == (20, 5, 100)
+    for name in ("over, F1", "one of several over", "planned, F1"):
+        assert figures["en"][name] == found, name
+
+
+def test_a_head_learns_how_facts_hold() -> None:
+    marked = facts(300)
+    scores = train(marked)(torch.stack([fact.states for fact in marked]))
+    for number, name in enumerate(Qualifier):
+        if name in (Qualifier.PAST, Qualifier.PLANNED):
+            is_marked = torch.tensor([name in fact.marked for fact in marked])
+            assert scores[is_marked, number].mean() > scores[~is_marked, number].mean() + 0.5

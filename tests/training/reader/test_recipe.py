@@ -60,7 +60,7 @@ def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_ex
     )
     assert (qualifiers[0], value(qualifiers[1], "--weights")) == ("reader.qualifiers", "W.safetensors")
     assert [(name, of[0], value(of, "--weights")) for name, of in (overview, forget, changes)] == [
-        ("reader.requests", kind, "W.safetensors") for kind in ("overview", "forget", "changes")
+        ("reader.message_heads", kind, "W.safetensors") for kind in ("overview", "forget", "changes")
     ]
 
 

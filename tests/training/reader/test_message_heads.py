@@ -13,7 +13,7 @@ from models.reader.decisions import ReaderSettings
 from models.reader.reader import reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import toy_settings
-from training.reader.requests import Kind, choose_bounds, read_marked
+from training.reader.message_heads import Kind, choose_bounds, read_marked
 from training.shared.data_sets import Part
 from training.shared.heads import binary_loss, train_head
 from training.shared.weight_files import replace_weights

@@ -1,6 +1,6 @@
 """Trains a head of the reader that tells messages of one kind, on the network as it ships, and writes it there.
 
-    python -m training.reader.requests KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
+    python -m training.reader.message_heads KIND --corpus FOLDER … --weights FILE --cache MODELS [--part tune]
 
 What a message is about as a whole is enough for that: a small head on frozen states, which takes minutes and changes
 nothing else that the reader finds. With `--part` nothing is trained: the head of the file is measured on that
@@ -112,8 +112,8 @@ def _signed(folders: Sequence[Path], folder: str, part: Part) -> list[MarkedText
 
 def main() -> None:
     """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
-    parser = head_parser("Trains a head of the reader that tells requests of one kind.")
-    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which requests")
+    parser = head_parser("Trains a head of the reader that tells messages of one kind.")
+    parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which messages")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     kind = Kind(arguments.kind)
@@ -122,7 +122,7 @@ def main() -> None:
     part = Part(arguments.part or Part.TUNE)
     loaded = load_shipped(arguments.weights, arguments.cache)
     figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
-    print_figures(figures, title=f"requests: {kind}, {part.value}, %")
+    print_figures(figures, title=f"messages: {kind}, {part.value}, %")
     sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
 
 
