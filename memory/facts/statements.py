@@ -77,11 +77,22 @@ def statements_of(resource: Resource, extraction: Extraction) -> list[Statement]
     """What a message states about its speaker and others, in its order.
 
     A fact of a subject that could not be resolved is left out, and so is what it says to the one who is addressed about
-    themselves: that is the assistant's persona (003 §2.1).
+    themselves: that is the assistant's persona (003 §2.1). A name that is also said to be of somebody of the subject's
+    (老闆姓羅) is not the subject's own.
     """
     facts = [fact for fact in extraction.facts if not is_about_hearer(resource.content, fact)]
     found = [_statement(fact, resource, extraction) for fact in facts]
-    return [statement for statement in found if statement is not None]
+    stated = [statement for statement in found if statement is not None]
+    related = {
+        (statement.subject, statement.object)
+        for statement in stated
+        if statement.category is CategoryName.RELATIONSHIPS
+    }
+    return [
+        statement
+        for statement in stated
+        if statement.predicate != "name" or (statement.subject, statement.object) not in related
+    ]
 
 
 def takes_back(resource: Resource, extraction: Extraction) -> bool:

@@ -225,6 +225,13 @@ async def test_my_sister_is_not_the_brother_whose_name_was_given(diary: Diary) -
     assert [(fact.subject, fact.object) for fact in await diary.facts("lives_in")][-1] == ("Ben", "York")
 
 
+async def test_the_name_of_somebody_of_the_user_s_is_not_the_user_s_own(diary: Diary) -> None:
+    await diary.tell("2026-03-02", "我叫陳浩", "user | name | 陳浩")
+    await diary.tell("2026-03-02", "我做企劃，老闆姓羅", "user | name | 羅", "user | manager | 羅")
+    assert await diary.now_true("name") == ["陳浩"]
+    assert await diary.now_true("manager") == ["羅"]
+
+
 async def test_my_husband_is_the_person_whose_name_was_given(diary: Diary) -> None:
     await diary.tell("2026-03-02", "my husband is Rainer", "user | spouse | Rainer")
     await diary.tell("2026-03-03", "My husband works at Bosch", "My husband | works_at | Bosch")
