@@ -124,7 +124,7 @@ def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
 
 
 def _without_outdated(answering: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
-    """Those that hold; one that only seems out of date is the last that was said where no other answers."""
+    """Those that hold; what only seems out of date is left out where something else answers."""
     holding = [hit for hit in answering if not holds_no_longer(hit)]
     return [hit for hit in holding if not seems_outdated(hit, bounds)] or holding
 

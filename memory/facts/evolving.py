@@ -13,7 +13,7 @@ from ..values.facts import Ending, Fact, FactStatus, MemoryDetails
 from ..values.ids import fact_id
 from ..values.predicates import ONE_VALUED
 from ..values.text import fold_lower
-from ..values.understanding.readings import Qualifier
+from ..values.understanding.readings import OVER, Qualifier
 from .periods import period_of
 from .statements import EVENTS, SCHEDULES, Statement, bare_name, says_same
 
@@ -23,8 +23,7 @@ SURE = 0.6
 """
 
 _INTENTIONS = frozenset({"plans", "travels_to"})
-_OVER = frozenset({Qualifier.ENDED, Qualifier.PAST})
-_CLOSING = _OVER | {Qualifier.NEGATED}
+_CLOSING = frozenset({*OVER, Qualifier.NEGATED})
 
 
 @dataclass
@@ -137,7 +136,7 @@ def _is_named(fact: Fact, statement: Statement) -> bool:
 def _replace(evolution: Evolution, fact: Fact, rival: Fact, statement: Statement, *, is_known: bool) -> Fact:
     """The fact after it took the place of a rival, or was put beside it as a conflict."""
     is_beside = rival.resource_id == statement.resource_id and rival.fact_id != fact.fact_id
-    if is_beside and _OVER.isdisjoint(rival.qualifiers):
+    if is_beside and not any(qualifier in OVER for qualifier in rival.qualifiers):
         return fact  # two values in one message are not a change, unless one is said to be over
     if statement.corrects:
         _close(evolution, rival, statement, Ending.RETRACTED)

@@ -52,7 +52,7 @@ class WordEmbedding(nn.Module):
         return embedded
 
 
-class ScoresHead(nn.Module):
+class MultiScoreHead(nn.Module):
     """Scores for each row of a frozen network's states: small enough to be trained alone (`training.shared.heads`).
 
     Args:
@@ -75,8 +75,8 @@ class ScoresHead(nn.Module):
         return scores
 
 
-class ScoreHead(ScoresHead):
-    """One score for each row, see `ScoresHead`."""
+class ScoreHead(MultiScoreHead):
+    """One score for each row, see `MultiScoreHead`."""
 
     def __init__(self, hidden: int, *, states: int) -> None:
         super().__init__(hidden, states=states, width=hidden // 3, scores=1)

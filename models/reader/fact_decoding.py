@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from memory.values.predicates import PREDICATES
-from memory.values.understanding.readings import Qualifier
+from memory.values.understanding.readings import OVER, Qualifier
 
 from .decisions import Thresholds
 from .facts_head import FactsHead, FactStates
@@ -22,7 +22,6 @@ _LEAST = 0.2
 """Least probability of an object, and of a predicate of one, to be looked at."""
 _MOST_SUBJECTS = 3
 _QUALIFIERS = tuple(Qualifier)
-_OVER = (Qualifier.PAST, Qualifier.ENDED)
 UnitSpan = tuple[int, int]
 """First and last unit, counted over context and message together."""
 
@@ -135,17 +134,17 @@ def decide_qualifiers(
         is_over = over >= thresholds.over
     else:
         is_over = over >= (thresholds.over_beside if over > middle else thresholds.over_surely)
-    likelier = max(_OVER, key=lambda qualifier: probabilities[_QUALIFIERS.index(qualifier)])
+    likelier = max(OVER, key=lambda qualifier: probabilities[_QUALIFIERS.index(qualifier)])
     return tuple(
         qualifier
         for qualifier, probability in zip(_QUALIFIERS, probabilities, strict=True)
-        if (is_over and qualifier is likelier if qualifier in _OVER else probability >= thresholds.qualifiers)
+        if (is_over and qualifier is likelier if qualifier in OVER else probability >= thresholds.qualifiers)
     )
 
 
 def over_probability(probabilities: Sequence[float]) -> float:
     """How likely a fact is over, from the probabilities of its qualifiers."""
-    return sum(probabilities[_QUALIFIERS.index(qualifier)] for qualifier in _OVER)
+    return sum(probabilities[_QUALIFIERS.index(qualifier)] for qualifier in OVER)
 
 
 def _objects(scores: Tensor) -> list[UnitSpan]:

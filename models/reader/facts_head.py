@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from memory.values.base import Value
 
-from ..body.network_parts import ScoresHead, gather_states
+from ..body.network_parts import MultiScoreHead, gather_states
 from .names_head import MASKED, NamesHead, NamesShape
 
 
@@ -75,7 +75,7 @@ class FactsHead(nn.Module):
         self.predicate_score = nn.Linear(hidden, shape.predicates)
         self.predicates = nn.Embedding(shape.predicates, hidden)
         self.fact_hidden = nn.Linear(2 * hidden, hidden)
-        self.qualifiers = ScoresHead(hidden, states=4, width=hidden, scores=shape.qualifiers)
+        self.qualifiers = MultiScoreHead(hidden, states=4, width=hidden, scores=shape.qualifiers)
         self.key_start = nn.Linear(hidden, pointer)
         self.key_end = nn.Linear(hidden, pointer)
         self.subject_start = nn.Linear(hidden, pointer)

@@ -8,8 +8,6 @@ nothing else that it finds. With `--part` nothing is trained: the head of the fi
 line is JSON.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,7 +28,7 @@ from models.body.network_parts import ScoreHead, evaluating
 from ..corpora.changes import read_all_changes
 from ..corpora.lines import MarkedLine, read_forgets
 from ..shared.data_sets import Part
-from ..shared.heads import head_parser, print_figures, softmax_loss, train_head
+from ..shared.heads import head_parser, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .networks import LoadedAnswerReader, load_shipped
 
@@ -98,15 +96,14 @@ def main() -> None:
     parser = head_parser("Trains a head that says what a message does to earlier lines.")
     parser.add_argument("kind", choices=[kind.value for kind in Kind], help="what it does to them")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    kind = Kind(arguments.kind)
-    if arguments.part is None:
-        train(kind, arguments.corpus, arguments.weights, arguments.cache)
-    part = Part(arguments.part or Part.TUNE)
-    loaded = load_shipped(arguments.weights, arguments.cache)
-    figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
-    print_figures(figures, title=f"lines that are {kind}, {part.value}, %")
-    sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
+    kind, files = Kind(arguments.kind), (arguments.weights, arguments.cache)
+    train_or_measure(
+        arguments,
+        train=lambda: train(kind, arguments.corpus, *files),
+        measure=lambda part: measure(load_shipped(*files), kind, read_marked(arguments.corpus, kind, part)),
+        title=f"lines that are {kind}",
+        kind=kind.value,
+    )
 
 
 def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> None:

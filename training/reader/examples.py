@@ -142,6 +142,12 @@ def message_example(
     )
 
 
+def facts_example(message: MarkedMessage, reader: FeatureReader, shape: ReaderShape) -> ReaderExample:
+    """A message of the corpus with its facts alone."""
+    features = _read(message.text, message.turns, reader)
+    return ReaderExample(features, facts=label_facts(message.facts, features, shape.facts.span))
+
+
 def label_facts(facts: Sequence[MarkedFact], features: Features, span: int) -> tuple[FactLabel, ...]:
     """Places facts on the units of a window; a fact whose object is not in the message is left out."""
     source = features.source

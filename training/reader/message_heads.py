@@ -7,9 +7,7 @@ nothing else that the reader finds. With `--part` nothing is trained: the head o
 part. The last line is JSON.
 """
 
-import json
 import random
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -29,7 +27,7 @@ from ..corpora.lines import read_forgets
 from ..corpora.questions import REQUEST, read_answers, read_scenarios
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
-from ..shared.heads import binary_loss, head_parser, print_figures, train_head
+from ..shared.heads import binary_loss, head_parser, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .corpus import read_intents, read_messages
 from .networks import LoadedReader, load_shipped
@@ -115,15 +113,14 @@ def main() -> None:
     parser = head_parser("Trains a head of the reader that tells messages of one kind.")
     parser.add_argument("kind", choices=[kind.value for kind in Kind], help="which messages")
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    kind = Kind(arguments.kind)
-    if arguments.part is None:
-        train(kind, arguments.corpus, arguments.weights, arguments.cache)
-    part = Part(arguments.part or Part.TUNE)
-    loaded = load_shipped(arguments.weights, arguments.cache)
-    figures = measure(loaded, kind, read_marked(arguments.corpus, kind, part))
-    print_figures(figures, title=f"messages: {kind}, {part.value}, %")
-    sys.stdout.write(json.dumps({"kind": kind.value, "part": part.value, **figures}) + "\n")
+    kind, files = Kind(arguments.kind), (arguments.weights, arguments.cache)
+    train_or_measure(
+        arguments,
+        train=lambda: train(kind, arguments.corpus, *files),
+        measure=lambda part: measure(load_shipped(*files), kind, read_marked(arguments.corpus, kind, part)),
+        title=f"messages: {kind}",
+        kind=kind.value,
+    )
 
 
 def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> None:

@@ -7,8 +7,6 @@ With `--part` nothing is trained: the head of the file is measured on the marked
 JSON.
 """
 
-import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,25 +15,22 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from memory.values.understanding.mentions import EntitySubtype
-from memory.values.understanding.readings import Qualifier
+from memory.values.understanding.readings import OVER, Qualifier
 from models.batching.engine import padded_batches
-from models.body.network_parts import ScoresHead, evaluating
+from models.body.network_parts import MultiScoreHead, evaluating
 from models.reader.decisions import Thresholds
 from models.reader.fact_decoding import decide_qualifiers, over_probability
-from models.reader.network import NO_SOURCE
 
-from ..names.examples import Evidence
 from ..shared.data_sets import Part
-from ..shared.heads import binary_loss, head_parser, print_figures, train_head
+from ..shared.heads import binary_loss, head_parser, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .corpus import read_messages
-from .examples import FactLabel, message_example
+from .examples import FactLabel, facts_example
 from .losses import collate_examples
+from .metrics import share_of_f1
 from .networks import LoadedReader, load_shipped
 
 _BATCH_TOKENS = 4096
-_OVER = frozenset({Qualifier.PAST, Qualifier.ENDED})
 _BOUNDS = {"over": 0.6, "over_beside": 0.15, "over_surely": 0.8}
 """Chosen by halves of the training part, each read by a head that learned from the other: F1 of what is over is flat
 from 0.3 to 0.6, and what is wrongly over is lost."""
@@ -66,26 +61,28 @@ class FactRow:
 def main() -> None:
     """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
     arguments = head_parser("Trains the head that says how facts hold.").parse_args()
-    torch.set_num_threads(arguments.threads)
-    loaded = load_shipped(arguments.weights, arguments.cache)
-    if arguments.part is None:
+    files = (arguments.weights, arguments.cache)
+
+    def train_and_write() -> None:
+        loaded = load_shipped(*files)
         head = train(read_facts(loaded, arguments.corpus, Part.TRAIN))
         parameters = {f"facts.qualifiers.{name}": parameter for name, parameter in head.named_parameters()}
         thresholds = Thresholds.model_validate(loaded.settings.thresholds.model_dump() | _BOUNDS)
         replace_weights(arguments.weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
-        loaded = load_shipped(arguments.weights, arguments.cache)
-    part = Part(arguments.part or Part.TUNE)
-    facts = read_facts(loaded, arguments.corpus, part)
-    figures = measure(loaded.network.facts.qualifiers, facts, loaded.settings.thresholds)
-    print_figures(figures, title=f"how facts hold, {part.value}, %")
-    sys.stdout.write(json.dumps({"part": part.value, **figures}) + "\n")
+
+    def measure_part(part: Part) -> dict[str, dict[str, float]]:
+        loaded = load_shipped(*files)
+        facts = read_facts(loaded, arguments.corpus, part)
+        return measure(loaded.network.facts.qualifiers, facts, loaded.settings.thresholds)
+
+    train_or_measure(arguments, train=train_and_write, measure=measure_part, title="how facts hold")
 
 
-def train(facts: Sequence[FactRow]) -> ScoresHead:
+def train(facts: Sequence[FactRow]) -> MultiScoreHead:
     """A head for marked facts; the sizes and the length of the training were chosen on the tuning part."""
     torch.manual_seed(0)
     hidden = len(facts[0].states) // 4
-    head = ScoresHead(hidden, states=4, width=hidden, scores=len(Qualifier))
+    head = MultiScoreHead(hidden, states=4, width=hidden, scores=len(Qualifier))
     inputs = torch.stack([fact.states for fact in facts]).split(1)
     labels = torch.stack([fact.qualifiers for fact in facts]).split(1)
     train_head(head, inputs, labels, loss=binary_loss, epochs=25, batch=256, decay=0.05)
@@ -95,11 +92,10 @@ def train(facts: Sequence[FactRow]) -> ScoresHead:
 def read_facts(loaded: LoadedReader, folders: Sequence[Path], part: Part) -> list[FactRow]:
     """The marked facts of the messages of a part, as the network reads them."""
     network = loaded.network
-    evidence = Evidence.of(NO_SOURCE, dict.fromkeys(EntitySubtype, 1.0), ())
     examples = [
         (message, example)
         for message in read_messages(folders, part)
-        if (example := message_example(message, loaded.reader, evidence, network.shape)).facts
+        if (example := facts_example(message, loaded.reader, network.shape)).facts
     ]
     rows: list[FactRow] = []
     with evaluating(network):
@@ -127,7 +123,7 @@ def _subjects(labels: Iterable[FactLabel], place: tuple[int, int], predicate: in
     return frozenset((label.is_of_speaker, label.subjects) for label in of_fact)
 
 
-def measure(head: ScoresHead, facts: Sequence[FactRow], thresholds: Thresholds) -> dict[str, dict[str, float]]:
+def measure(head: MultiScoreHead, facts: Sequence[FactRow], thresholds: Thresholds) -> dict[str, dict[str, float]]:
     """By language: F1 of what is over and of every other qualifier, in percent.
 
     Beside them, of messages that state several values of the same, the share in which all are decided rightly: where
@@ -138,36 +134,40 @@ def measure(head: ScoresHead, facts: Sequence[FactRow], thresholds: Thresholds) 
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for number, fact in enumerate(facts):
         groups[fact.group].append(number)
-    decided = [frozenset[Qualifier]()] * len(facts)
+    pairs = [(frozenset[Qualifier](), frozenset[Qualifier]())] * len(facts)
     for numbers in groups.values():
         beside = [over_probability(probabilities[number]) for number in numbers]
         for number in numbers:
-            decided[number] = frozenset(decide_qualifiers(probabilities[number], beside, thresholds))
+            decided = decide_qualifiers(probabilities[number], beside, thresholds)
+            pairs[number] = (_over_as_one(facts[number].marked), _over_as_one(decided))
     figures = {}
     for language in ("all", *sorted({fact.language for fact in facts})):
-        chosen = [number for number, fact in enumerate(facts) if language in ("all", fact.language)]
-        right = [(bool(facts[number].marked & _OVER), bool(decided[number] & _OVER)) for number in chosen]
+        chosen = [pair for fact, pair in zip(facts, pairs, strict=True) if language in ("all", fact.language)]
         several = [
-            [(bool(facts[number].marked & _OVER), bool(decided[number] & _OVER)) for number in numbers]
+            [
+                (Qualifier.PAST in marked, Qualifier.PAST in decided)
+                for marked, decided in map(pairs.__getitem__, numbers)
+            ]
             for numbers in groups.values()
             if len(numbers) > 1 and language in ("all", facts[numbers[0]].language)
         ]
         figures[language] = {
             "facts": len(chosen),
-            "over": sum(is_over for is_over, _ in right),
-            "over, F1": _f1(right),
-            "one of several over": _right([pairs for pairs in several if len({marked for marked, _ in pairs}) == 2]),
-            "several hold": _right([pairs for pairs in several if not any(marked for marked, _ in pairs)]),
-        } | {
-            f"{name}, F1": _f1([(name in facts[number].marked, name in decided[number]) for number in chosen])
-            for name in Qualifier
-            if name not in _OVER
-        }
+            "over": sum(Qualifier.PAST in marked for marked, _ in chosen),
+            "over, F1": _f1(chosen, Qualifier.PAST),
+            "one of several over": _right([group for group in several if len({is_over for is_over, _ in group}) == 2]),
+            "several hold": _right([group for group in several if not any(is_over for is_over, _ in group)]),
+        } | {f"{name}, F1": _f1(chosen, name) for name in Qualifier if name not in OVER}
     return figures
 
 
-def _f1(pairs: Sequence[tuple[bool, bool]]) -> float:
-    return round(200 * sum(both == (True, True) for both in pairs) / max(1, sum(a + b for a, b in pairs)), 1)
+def _over_as_one(qualifiers: Iterable[Qualifier]) -> frozenset[Qualifier]:
+    """The qualifiers with PAST for ENDED, too."""
+    return frozenset(Qualifier.PAST if qualifier in OVER else qualifier for qualifier in qualifiers)
+
+
+def _f1(pairs: Sequence[tuple[frozenset[Qualifier], frozenset[Qualifier]]], name: Qualifier) -> float:
+    return share_of_f1((marked & {name}, decided & {name}) for marked, decided in pairs)
 
 
 def _right(groups: Sequence[Sequence[tuple[bool, bool]]]) -> float:

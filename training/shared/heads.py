@@ -1,6 +1,8 @@
 """Trains small heads on the states of a frozen network (`models.body.network_parts.ScoreHead`)."""
 
 import argparse
+import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -79,6 +81,32 @@ def head_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--part", choices=[part.value for part in Part], help="measure this part, and train nothing")
     parser.add_argument("--threads", type=int, default=2)
     return parser
+
+
+def train_or_measure(
+    arguments: argparse.Namespace,
+    *,
+    train: Callable[[], None],
+    measure: Callable[[Part], Mapping[str, Mapping[str, float]]],
+    title: str,
+    **named: str,
+) -> None:
+    """Trains unless a part is given, then measures that part or the tuning one: a table and, last, one JSON line.
+
+    Args:
+        arguments: Of `head_parser`.
+        train: Trains the head and writes it into the weight file.
+        measure: The figures of the head of the file on a part.
+        title: What is measured.
+        named: Further values of the JSON line.
+    """
+    torch.set_num_threads(arguments.threads)
+    if arguments.part is None:
+        train()
+    part = Part(arguments.part or Part.TUNE)
+    figures = measure(part)
+    print_figures(figures, title=f"{title}, {part.value}, %")
+    sys.stdout.write(json.dumps({**named, "part": part.value, **figures}) + "\n")
 
 
 def print_figures(figures: Mapping[str, Mapping[str, float]], *, title: str) -> None:

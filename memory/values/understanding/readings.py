@@ -5,6 +5,7 @@ Offsets are code points, half open, into the text that is named. Turns are count
 """
 
 from enum import StrEnum
+from typing import Final
 
 from ..base import Value
 from .mentions import TaggedSpan
@@ -46,6 +47,10 @@ class Qualifier(StrEnum):
     PLANNED = "planned"
     HEDGED = "hedged"
     RECURRING = "recurring"
+
+
+OVER: Final = (Qualifier.PAST, Qualifier.ENDED)
+"""Qualifiers of a fact that holds no longer."""
 
 
 class Context(Value):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from memory.values.understanding.readings import Qualifier
-from models.body.network_parts import ScoresHead
+from models.body.network_parts import MultiScoreHead
 from models.reader.decisions import Thresholds
 from training.reader.qualifiers import FactRow, measure, train
 
@@ -32,9 +32,9 @@ def facts(count: int, *, first: int = 0) -> list[FactRow]:
     ]
 
 
-def head_that_reads(strength: float) -> ScoresHead:
+def head_that_reads(strength: float) -> MultiScoreHead:
     """A head that finds what `row` writes into the states."""
-    head = ScoresHead(4 * HIDDEN, states=1, width=len(Qualifier), scores=len(Qualifier)).eval()
+    head = MultiScoreHead(4 * HIDDEN, states=1, width=len(Qualifier), scores=len(Qualifier)).eval()
     with torch.no_grad():
         head.hidden.weight.copy_(torch.eye(len(Qualifier), 4 * HIDDEN))
         head.hidden.bias.zero_()
