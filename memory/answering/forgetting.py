@@ -53,9 +53,18 @@ def _name(thing: Forgettable, phrases: Phrases) -> str:
 
 def _name_of_fact(subject: str | None, predicate: str, phrases: Phrases) -> str:
     english, chinese = PREDICATE_NOUNS.get(predicate, OTHER_NOUNS)
-    if phrases is not ENGLISH:
-        name = f"{subject or '您'}的{chinese}"
-        return to_simplified(name) if phrases is SIMPLIFIED else name
+    if phrases is ENGLISH:
+        return _english_name(subject, english)
+    if subject is not None and subject.endswith(chinese):  # 車位密碼, not 車位密碼的密碼
+        name = f"您的{subject}"
+    else:
+        name = f"{subject or '您'}{'' if '的' in chinese else '的'}{chinese}"  # 您見過的人, not 您的見過的人
+    return to_simplified(name) if phrases is SIMPLIFIED else name
+
+
+def _english_name(subject: str | None, noun: str) -> str:
     if subject is None:
-        return f"your {english}"
-    return f"{subject}'s {english}" if subject[0].isupper() else f"the {english} of your {subject}"
+        return f"your {noun}"
+    if not {*noun.split()}.isdisjoint(subject.split()):  # the gate code, not the code of the gate code
+        return f"your {subject}"
+    return f"{subject}'s {noun}" if subject[0].isupper() else f"the {noun} of your {subject}"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from memory.answering.forgetting import forget_reply
+from memory.answering.forgetting import forget_reply, names_of
 from memory.chat.messages import ChatMessage
 from memory.extraction.extractor import ReadingExtractor
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.errors import ModelUnavailable, Unavailable
 from memory.values.governance.changes import Change, ChangeActor, ChangeKind
-from memory.values.governance.forgetting import ForgetOutcome, ForgetReport
+from memory.values.governance.forgetting import ForgetOutcome, ForgetReport, Forgettable
 from testing.fakes.reader import FakeReader, stated
 from tests.memory.conftest import World
 
@@ -18,21 +18,21 @@ LOCKERS = [
         ("健身房的置物櫃密碼是 881342", "健身房的置物櫃"),
         "忘掉置物櫃密碼",
         "健身房的",
-        "好的，我已經把健身房的置物櫃的密碼從記憶裡刪除了，不會再提起。",
+        "好的，已從記憶裡刪除：健身房的置物櫃的密碼。我不會再提起。",
     ),
     (
         ("学校的储物柜密码是 405617", "学校的储物柜"),
         ("健身房的储物柜密码是 881342", "健身房的储物柜"),
         "忘掉储物柜密码",
         "健身房那个",
-        "好的，我已经把健身房的储物柜的密码从记忆里删除了，不会再提起。",
+        "好的，已从记忆里删除：健身房的储物柜的密码。我不会再提起。",
     ),
     (
         ("the school locker has code 405617", "school locker"),
         ("the gym locker has code 881342", "gym locker"),
         "forget the locker code",
         "the gym one",
-        "Done: I have removed the code of your gym locker from memory and will not bring it up again.",
+        "Done. Removed from memory: the code of your gym locker. I will not bring it up again.",
     ),
 ]
 
@@ -72,21 +72,21 @@ async def everything_of(world: World) -> str:
             "置物櫃",
             "忘掉我的置物櫃密碼",
             "置物櫃密碼是多少？",
-            "好的，我已經把置物櫃的密碼從記憶裡刪除了，不會再提起。",
+            "好的，已從記憶裡刪除：置物櫃的密碼。我不會再提起。",
         ),
         (
             "我的储物柜密码是 405617",
             "储物柜",
             "忘掉我的储物柜密码",
             "储物柜密码是多少？",
-            "好的，我已经把储物柜的密码从记忆里删除了，不会再提起。",
+            "好的，已从记忆里删除：储物柜的密码。我不会再提起。",
         ),
         (
             "my locker code is 405617",
             "locker",
             "Forget my locker code",
             "What is my locker code?",
-            "Done: I have removed the code of your locker from memory and will not bring it up again.",
+            "Done. Removed from memory: the code of your locker. I will not bring it up again.",
         ),
     ],
 )
@@ -196,7 +196,7 @@ async def test_a_person_goes_from_entities_facts_memories_sessions_and_vectors(w
     await tell(world, "陳怡君喜歡爬山", "陳怡君 | likes | 爬山")
     await tell(world, "我住板橋", "user | lives_in | 板橋")
     said = await reply_to(world, "刪除所有關於陳怡君的記憶", intents="forget")
-    assert said == "好的，我已經把所有關於陳怡君的內容從記憶裡刪除了，不會再提起。"
+    assert said == "好的，已從記憶裡刪除：所有關於陳怡君的內容。我不會再提起。"
     async with world.record.reading(user_id="ann") as unit:
         assert await unit.entities.get_by_value("陳怡君") is None
         assert await unit.entities.get_by_value("台積電") is None
@@ -341,6 +341,25 @@ def test_every_outcome_has_a_reply(outcome: ForgetOutcome, phrases: Phrases) -> 
     reply = forget_reply(ForgetReport(outcome=outcome), phrases)
     assert reply
     assert "{" not in reply
+
+
+@pytest.mark.parametrize(
+    ("subject", "predicate", "phrases", "name"),
+    [
+        (None, "met", TRADITIONAL, "您見過的人"),
+        ("美玲", "drives", SIMPLIFIED, "美玲开的车"),
+        ("車位密碼", "code", TRADITIONAL, "您的車位密碼"),
+        ("車位", "code", TRADITIONAL, "車位的密碼"),
+        ("gate code at the allotment", "code", ENGLISH, "your gate code at the allotment"),
+        ("gym locker", "code", ENGLISH, "the code of your gym locker"),
+        ("Kate", "phone", ENGLISH, "Kate's phone number"),
+        (None, "neighbour", ENGLISH, "your neighbours"),
+    ],
+)
+def test_what_is_gone_is_named_as_people_name_it(
+    subject: str | None, predicate: str, phrases: Phrases, name: str
+) -> None:
+    assert names_of([Forgettable(ids=("f",), subject=subject, predicate=predicate)], phrases) == [name]
 
 
 async def test_a_failure_before_the_commit_removes_nothing_and_one_after_it_loses_nothing(

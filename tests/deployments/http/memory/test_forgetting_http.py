@@ -27,7 +27,7 @@ async def test_a_request_to_forget_is_carried_out_and_leaves_no_trace(
 ) -> None:
     await say(http, TOLD)
     reply = await say(http, "忘掉王小明")
-    assert reply["reply"] == "好的，我已經把所有關於王小明的內容從記憶裡刪除了，不會再提起。"
+    assert reply["reply"] == "好的，已從記憶裡刪除：所有關於王小明的內容。我不會再提起。"
     forgotten = reply["forgotten"]
     assert isinstance(forgotten, dict)
     assert (forgotten["outcome"], forgotten["things"][0]["name"]) == ("removed", "王小明")
