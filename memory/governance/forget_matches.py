@@ -152,6 +152,37 @@ def best_matches(matches: Sequence[Match], target: ForgetTarget) -> Matches:
     return Matches(tuple(found), is_sure=is_sure)
 
 
+def weigh_together(read: Matches, by_words: Matches, *, everything: bool) -> Matches:
+    """What a request means by its reading and by its words together; both must be good enough to act against the other.
+
+    Where the words are sure of one thing and the reading thinks it the likeliest, it is meant. Where they are sure of
+    anything else, the user is asked about what either found: what is removed cannot be given back.
+
+    Args:
+        read: Chosen by a reader.
+        by_words: Chosen by words, from the same memories and from facts that were given and never said.
+        everything: Whether all that fits is meant, and not one thing.
+    """
+    if not by_words.is_sure:
+        return read
+    if not any(match.memory for match in by_words.matches) and not read.matches:
+        return by_words
+    worded, reading = _by_memory(by_words), _by_memory(read)
+    best = next(iter(reading), None)
+    if len(worded) == 1 and best in worded:
+        return Matches((reading[best],), is_sure=True, is_read=True)
+    agree = bool(reading) if everything else reading.keys() == worded.keys()
+    return Matches(tuple({**worded, **reading}.values()), is_sure=agree, is_read=bool(reading))
+
+
+def _by_memory(matches: Matches) -> dict[str, Match]:
+    """Matches by the id of their memory, or of the fact that was never said."""
+    return {
+        match.memory.memory_id if match.memory else ",".join(fact.fact_id for fact in match.facts): match
+        for match in matches.matches
+    }
+
+
 def _candidates(facts: Sequence[Fact], memories: Iterable[Memory], analyzer: KeywordAnalyzer) -> list[_Candidate]:
     stated: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:

@@ -19,9 +19,9 @@ from ..values.records import Memory, Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.dialogue import Role
 from ..values.understanding.mentions import KNOWN_NAME
-from ..values.understanding.readings import Intent
+from ..values.understanding.readings import OVER, Intent
 from .forget_choices import choose
-from .forget_matches import Match, best_matches, match_words
+from .forget_matches import Match, best_matches, match_words, weigh_together
 from .forget_reading import read_matches
 from .forget_targets import STATES, ForgetTarget, find_target
 
@@ -113,14 +113,16 @@ async def _search(
     if named and request.extraction.forgets_surely:
         return _all_about(named, facts, memories)
     matches = match_words(target, facts, memories, analyzer)
-    found = await read_matches(matches, request, target, reader=reader) if reader else None
-    if found is None or not found.matches:  # what was given and never said is not read
-        found = best_matches([match for match in matches if found is None or match.memory is None], target)
+    by_words = best_matches(matches, target)
+    read = await read_matches(matches, request, target, reader=reader) if reader else None
+    found = by_words if read is None else weigh_together(read, by_words, everything=target.everything)
+    if not found.matches:  # what was given and never said is not read
+        found = best_matches([match for match in matches if match.memory is None], target)
     if not found.matches:
         return NOT_FOUND
     groups = _by_meaning(found.matches)
-    by_words = target.everything or (len(groups) == 1 and found.is_sure)
-    is_clear = found.is_sure if found.is_read else by_words
+    is_one = len(groups) == 1 and by_words.is_sure and (found.is_read or found.is_sure)
+    is_clear = is_one or (found.is_sure and (found.is_read or target.everything))
     if not (is_clear and request.extraction.forgets_surely):
         is_said = _states(request) and not found.is_read  # words alone tell it from what is there too poorly
         return NOT_FOUND if is_said else _which(map(_as_option, groups))
@@ -320,7 +322,8 @@ class _Quotes:
 
 def _states(request: ForgetRequest) -> bool:
     """Whether the message states something itself, which is then not to be kept: "rent went up, don't store it"."""
-    return bool(request.extraction.facts) or not STATES.isdisjoint(request.extraction.intents)
+    states = any(set(OVER).isdisjoint(fact.qualifiers) for fact in request.extraction.facts)
+    return states or not STATES.isdisjoint(request.extraction.intents)
 
 
 def _which(options: Iterable[Forgettable]) -> Meant:

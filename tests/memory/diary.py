@@ -18,7 +18,7 @@ from memory.ports.jobs import PipelineRun
 from memory.ports.models.answer_reading import AnswerReader
 from memory.ports.models.language import Extractor
 from memory.values.facts import Fact, FactStatus
-from memory.values.records import Resource
+from memory.values.records import Memory, Resource
 from storage.inmemory.record import InMemoryRecord
 from storage.inmemory.vectors import InMemoryVectors
 from testing.fakes.encoder import FakeEncoder
@@ -28,6 +28,14 @@ from testing.fakes.reader import FakeReader, stated
 def day(date: str) -> datetime:
     """Nine o'clock on a date."""
     return datetime.fromisoformat(date).replace(hour=9, tzinfo=UTC)
+
+
+def memory_of(text: str) -> Memory:
+    """What the user said on the first day."""
+    at = day("2026-03-02")
+    return Memory(
+        memory_id=text, resource_id=text, user_id="ann", session_id="s", text=text, created_at=at, updated_at=at
+    )
 
 
 _BEGIN = day("2026-03-02")

@@ -8,8 +8,7 @@ from memory.governance.forget_matches import best_matches, match_words
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
 from memory.values.facts import FactStatus
-from memory.values.records import Memory
-from tests.memory.diary import Diary, day
+from tests.memory.diary import Diary, memory_of
 
 LIVES = (
     "這邊房租一個月一萬六，兩個人各出一半",
@@ -17,13 +16,6 @@ LIVES = (
     "房東說要裝冷氣",
     "交換獎學金一個月有 2 萬 4",
 )
-
-
-def memory_of(text: str) -> Memory:
-    at = day("2026-03-02")
-    return Memory(
-        memory_id=text, resource_id=text, user_id="ann", session_id="s", text=text, created_at=at, updated_at=at
-    )
 
 
 async def tell_all(diary: Diary) -> None:

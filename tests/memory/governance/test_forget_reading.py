@@ -1,9 +1,12 @@
 """A request to forget is also read together with the memories: it may name what it means in other words."""
 
+import pytest
+
+from memory.governance.forget_matches import Match, Matches, weigh_together
 from memory.values.errors import ModelUnavailable
 from memory.values.facts import FactStatus
 from testing.fakes.answer_reader import FakeAnswerReader
-from tests.memory.diary import Diary
+from tests.memory.diary import Diary, memory_of
 
 PIN = "the lockbox at the flat opens with 5512"
 GATE = "the gate of the yard opens with 7781"
@@ -72,3 +75,32 @@ async def test_of_many_memories_parts_are_read_and_the_likeliest_of_all_together
     assert [len(request.lines) for request in reader.requests] == [24, 7, 24]
     assert meant not in await diary.memories()
     assert len(await diary.memories()) == 30
+
+
+def _found(*scores: tuple[str, float], sure: bool = True) -> Matches:
+    return Matches(tuple(Match(memory_of(text), (), score) for text, score in scores), is_sure=sure, is_read=True)
+
+
+@pytest.mark.parametrize(
+    ("read", "by_words", "meant", "is_sure"),
+    [
+        (_found((PIN, 0.9)), _found(sure=False), [PIN], True),
+        (_found((PIN, 0.3), (GATE, 0.3), sure=False), _found((PIN, 0.8)), [PIN], True),
+        (_found((PIN, 0.9)), _found((GATE, 0.8)), [GATE, PIN], False),
+        (_found((PIN, 0.9)), _found((PIN, 0.7), (GATE, 0.7)), [PIN, GATE], False),
+        (_found(sure=False), _found((PIN, 0.8)), [PIN], False),
+    ],
+    ids=["reading alone", "the likeliest is sure by words", "they differ", "one of several codes", "words alone"],
+)
+def test_reading_and_words_act_together_and_are_asked_about_where_they_differ(
+    read: Matches, by_words: Matches, meant: list[str], is_sure: bool
+) -> None:
+    found = weigh_together(read, by_words, everything=False)
+    assert [match.memory.text for match in found.matches if match.memory] == meant
+    assert found.is_sure is is_sure
+
+
+def test_of_everything_all_goes_that_either_finds() -> None:
+    found = weigh_together(_found((PIN, 0.9)), _found((PIN, 0.7), (GATE, 0.7)), everything=True)
+    assert found.is_sure
+    assert len(found.matches) == 2
