@@ -8,8 +8,9 @@ nothing else that it finds. With `--part` nothing is trained: the head of the fi
 line is JSON.
 """
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,12 +22,14 @@ from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.replacements import REPLACED_FROM, choose_lines
 from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReading, AnswerReadRequest, DatedLine
+from memory.values.understanding.dialogue import Role
 from models.answers.inference import collate
 from models.batching.engine import padded_batches
 from models.body.network_parts import ScoreHead, evaluating
 
 from ..corpora.changes import read_all_changes
 from ..corpora.lines import MarkedLine, read_forgets
+from ..corpora.questions import read_answers
 from ..shared.data_sets import Part
 from ..shared.heads import head_parser, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
@@ -67,6 +70,41 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedR
     return [marked for of_user in sent for marked in _marked(of_user, kind)]
 
 
+def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, seed: int = 0) -> list[MarkedRequest]:
+    """Requests to forget with lines of other users among theirs, so that they are as many as a memory has.
+
+    What was said last stays last, and no line comes in that shares a word with the request or with what it means. Half
+    of the requests get as many as are read at once, the others fewer.
+    """
+    rng = random.Random(seed)
+    said = {
+        language: [
+            line
+            for block in read_answers(folders, Part.TRAIN)
+            if block.language == language and not block.source.is_document
+            for line in block.lines
+            if line.role is Role.USER
+        ]
+        for language in sorted({row.language for row in marked})
+    }
+    return [_among(row, said[row.language], rng) for row in marked]
+
+
+def _among(marked: MarkedRequest, others: Sequence[DatedLine], rng: random.Random) -> MarkedRequest:
+    lines, marks = list(marked.request.lines), list(marked.marks)
+    meant = [line.text for line, mark in zip(lines, marks, strict=True) if mark]
+    taken = _ANALYZER.content_terms("\n".join([marked.request.question, *meant]))
+    room = MAX_ANSWER_LINES - len(lines)
+    wanted = room if rng.random() < 0.5 else rng.randint(0, room)
+    for other in rng.sample(others, min(2 * wanted, len(others))):
+        if len(lines) < len(marked.marks) + wanted and taken.isdisjoint(_ANALYZER.content_terms(other.text)):
+            place = rng.randrange(len(lines))
+            lines.insert(place, DatedLine(text=other.text, said_at=lines[place].said_at))
+            marks.insert(place, 0.0)
+    request = marked.request.model_copy(update={"lines": tuple(lines)})
+    return replace(marked, request=request, marks=tuple(marks))
+
+
 def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
     """Those of a user; without a message which replaces a line that is not read beside it."""
     said: list[DatedLine] = []
@@ -100,7 +138,7 @@ def main() -> None:
     train_or_measure(
         arguments,
         train=lambda: train(kind, arguments.corpus, *files),
-        measure=lambda part: measure(load_shipped(*files), kind, read_marked(arguments.corpus, kind, part)),
+        measure=lambda part: _figures(load_shipped(*files), kind, arguments.corpus, part),
         title=f"lines that are {kind}",
         kind=kind.value,
     )
@@ -110,6 +148,8 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     """Trains a head on the network of a weight file, and writes it there."""
     loaded = load_shipped(weights, cache)
     marked = read_marked(corpora, kind, Part.TRAIN)
+    if kind is Kind.MEANT:
+        marked = among_others(marked, corpora)
     inputs = inputs_of(loaded, [row.request for row in marked])
     labels = [torch.tensor(row.marks) for row in marked]
     torch.manual_seed(0)
@@ -118,6 +158,16 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     shape = loaded.settings.shape.model_copy(update={kind.value: True})
     parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"shape": shape}))
+
+
+def _figures(
+    loaded: LoadedAnswerReader, kind: Kind, corpora: Sequence[Path], part: Part
+) -> dict[str, dict[str, float]]:
+    marked = read_marked(corpora, kind, part)
+    figures = measure(loaded, kind, marked)
+    if kind is Kind.MEANT:
+        figures["among others"] = measure(loaded, kind, among_others(marked, corpora))["all"]
+    return figures
 
 
 def inputs_of(loaded: LoadedAnswerReader, requests: Sequence[AnswerReadRequest]) -> list[Tensor]:

@@ -16,7 +16,7 @@ REPORTED = {
     "intents": ("q2",),
     "overviews": (),
     "forget_messages": (),
-    "forgets": (),
+    "forgets": ("r2",),
     "changes": (),
     "answers": ("q3", "r3"),
     "near": (),

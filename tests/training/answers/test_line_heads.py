@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from models.body.network_parts import ScoreHead
-from training.answers.line_heads import Kind, read_marked
+from training.answers.line_heads import Kind, among_others, read_marked
 from training.shared.data_sets import Part
 from training.shared.heads import softmax_loss, train_head
 
@@ -57,6 +57,21 @@ def test_requests_are_read_with_the_lines_before_them_and_what_is_meant(tmp_path
     times = [line.said_at for line in nothing.request.lines]
     assert times == sorted(set(times))
     assert nothing.request.now > times[-1]
+
+
+def test_requests_are_read_among_lines_of_others_that_they_cannot_mean(tmp_path: Path) -> None:
+    write(tmp_path / "forgets", "en-g1.txt", FORGETS)
+    others = [f"{number} 2026-01-01 the {word} tastes of lime" for number, word in enumerate("abcdefgh", 1)]
+    answers = "\n".join([*others, "9 2026-01-02 my locker opens with 1", "? Is there cake? => NONE", "---", ""])
+    write(tmp_path / "answers", "en-v1.txt", answers)
+    marked = read_marked([tmp_path], Kind.MEANT, Part.TRAIN)
+    *_, last, nothing = among_others(marked, [tmp_path], seed=1)
+    assert [line.text for line, mark in zip(last.request.lines, last.marks, strict=True) if mark] == [
+        "the bike shed opens with 6618"
+    ]
+    assert last.request.lines[-1].text == "the bike shed opens with 6618"
+    assert len(nothing.request.lines) > len(marked[-1].request.lines)
+    assert not any("my locker" in line.text for line in last.request.lines)
 
 
 def test_each_line_is_read_with_those_before_it_and_what_it_replaces(tmp_path: Path) -> None:
