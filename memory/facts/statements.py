@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from ..language.kin_words import OTHERS, RELATIONS, any_of
+from ..language.questions import speaks_of_self
 from ..language.times import resolve_time
 from ..values.base import Timestamp, Value
 from ..values.entities import Confidence
@@ -13,8 +15,9 @@ from ..values.predicates import CategoryName, category_of
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.extractions import Extraction
+from ..values.understanding.mentions import EntitySubtype
 from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
-from .persons import is_about_hearer
+from .persons import is_about_hearer, is_asked
 
 HEDGED_FACTOR = 0.6
 """Factor on the confidence of what the speaker is not sure of."""
@@ -30,6 +33,16 @@ _OWN = re.compile(
 _PRONOUN = re.compile(
     r"^(?:s?he|her|him|his|it|its|they|them|their|th[ei]se|that|this|[他她它牠祂]们?(?:的)?|[这那][个些]?)$"
 )
+_REFERS = re.compile(r"\b(?:s?he|her|him|his|it|its|they|them|their)\b|(?<!其)[他她它牠祂]")
+_NAMES_THING = re.compile(
+    r"(?<!\bin )(?<!\bat )(?<!\bon )(?<!\bto )(?<!\bof )(?<!\bby )(?<!\bfor )(?<!\bfrom )(?<!\bwith )"
+    r"\b(?:the|an?|this|these|those|our) [a-z]"
+)
+"""A thing with an article that no preposition governs: the subject of its clause, in folded text."""
+_OWNER = re.compile(
+    rf"(?:(?:\b(?:my|our|his|her|their) |我们?的?)?(?:{any_of([*RELATIONS, *OTHERS])})(?:家?的|'s )\s*)$"
+)
+_SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _STILL_TRUE_BEFORE = re.compile(
     r"\b(?:now|these days|any ?more|no longer|nowadays|since|as of|changed|moved)\b"
     r"|现在|改到|改成|改为|换成|已经|不再|搬|目前"
@@ -76,11 +89,10 @@ class Statement(Value):
 def statements_of(resource: Resource, extraction: Extraction) -> list[Statement]:
     """What a message states about its speaker and others, in its order.
 
-    A fact of a subject that could not be resolved is left out, and so is what it says to the one who is addressed about
-    themselves: that is the assistant's persona (003 §2.1). A name that is also said to be of somebody of the subject's
-    (老闆姓羅) is not the subject's own.
+    A fact of a subject that could not be resolved is left out. A name that is also said to be of somebody of the
+    subject's (老闆姓羅) is not the subject's own.
     """
-    facts = [fact for fact in extraction.facts if not is_about_hearer(resource.content, fact)]
+    facts = told_facts(resource.content, extraction)
     found = [_statement(fact, resource, extraction) for fact in facts]
     stated = [statement for statement in found if statement is not None]
     related = {
@@ -92,6 +104,22 @@ def statements_of(resource: Resource, extraction: Extraction) -> list[Statement]
         statement
         for statement in stated
         if statement.predicate != "name" or (statement.subject, statement.object) not in related
+    ]
+
+
+def told_facts(text: str, extraction: Extraction) -> list[StatedFact]:
+    """The facts that a message tells, in its order.
+
+    Not among them is what it asks, what it says to the one who is addressed about themselves, which is the assistant's
+    persona (003 §2.1), and what the reader gives to a subject of an earlier turn where the message has its own.
+    """
+    asks = Intent.QUESTION in extraction.intents and Intent.REMEMBER not in extraction.intents
+    return [
+        fact
+        for fact in extraction.facts
+        if not (asks and is_asked(text, fact.object))
+        and not is_about_hearer(text, fact)
+        and _goes_on(text, fact, extraction)
     ]
 
 
@@ -128,8 +156,56 @@ def says_same(fact: Fact, statement: Statement) -> bool:
     return same_thing(fact.object, statement.object)
 
 
+def _goes_on(text: str, fact: StatedFact, extraction: Extraction) -> bool:
+    """Whether the message tells a fact of its own subject, or has none and goes on about one of an earlier turn."""
+    if fact.subject is None or fact.subject.turn is None:
+        return True
+    name = fold_lower(bare_name(fact.subject.text))
+    rewritten = extraction.rewrite.replacements if extraction.rewrite else ()
+    if any(name in fold_lower(replacement.written) for replacement in rewritten):
+        return True
+    if any(_says_of_own(other, fact) for other in extraction.facts):
+        return False
+    folded = fold_lower(text)
+    if re.search(rf"\b{re.escape(name.split()[-1])}\b" if name.isascii() else re.escape(name), folded):
+        return True
+    return not _has_subject(folded, fact.object, extraction)
+
+
+def _says_of_own(other: StatedFact, fact: StatedFact) -> bool:
+    """Whether another fact gives the same object to a subject of the message."""
+    is_same = other.predicate == fact.predicate and other.object.turn == fact.object.turn
+    is_own = other.subject is None or other.subject.turn is None
+    return is_same and is_own and other.object.start < fact.object.end and fact.object.start < other.object.end
+
+
+def _has_subject(folded: str, object_: FactSpan, extraction: Extraction) -> bool:
+    """Whether something stands before an object in its sentence that can be its subject, and no pronoun."""
+    if object_.turn is not None:
+        return False
+    start = max((end.end() for end in _SENTENCE_END.finditer(folded, 0, object_.start)), default=0)
+    before = folded[start : object_.start]
+    is_named = any(start <= name.start and name.end <= object_.start for name in extraction.mentions)
+    return not _REFERS.search(before) and (
+        is_named or speaks_of_self(before) or _NAMES_THING.search(before) is not None
+    )
+
+
+def _with_owner(span: FactSpan, text: str, extraction: Extraction) -> str:
+    """The words of a subject, with whose it is where that is somebody else: "my wife's car", 我媽的車."""
+    if span.turn is not None:
+        return span.text
+    before = fold_lower(text[: span.start])
+    owner = _OWNER.search(before)
+    start = owner.start() if owner else span.start
+    for name in extraction.mentions:
+        if name.subtype is EntitySubtype.PERSON and before[name.end :].strip() in ("'s", "的"):
+            start = min(start, name.start)
+    return text[start : span.end]
+
+
 def _statement(fact: StatedFact, resource: Resource, extraction: Extraction) -> Statement | None:
-    subject = SPEAKER if fact.subject is None else _resolved(fact.subject, extraction)
+    subject = SPEAKER if fact.subject is None else _resolved(fact.subject, extraction, resource.content)
     object_ = _resolved(fact.object, extraction)
     if subject is None or object_ is None:
         return None
@@ -180,10 +256,13 @@ def _period(fact: StatedFact, at: datetime) -> Period:
     return Period(period.start)
 
 
-def _resolved(span: FactSpan, extraction: Extraction) -> str | None:
-    """The name of a span, a pronoun of the message replaced by its antecedent; None for one without."""
+def _resolved(span: FactSpan, extraction: Extraction, text: str | None = None) -> str | None:
+    """The name of a span, a pronoun of the message replaced by its antecedent; None for one without.
+
+    With the message as `text`, a thing of somebody else's is named with whose it is.
+    """
     for replacement in extraction.rewrite.replacements if extraction.rewrite and span.turn is None else ():
         if replacement.start <= span.start and span.end <= replacement.end and replacement.antecedents:
             return bare_name(replacement.antecedents[0].text)
-    name = bare_name(span.text)
+    name = bare_name(span.text if text is None else _with_owner(span, text, extraction))
     return None if not name or _PRONOUN.match(fold_lower(name)) else name

@@ -38,10 +38,17 @@ _ENGLISH = re.compile(
 )
 _ENGLISH_INVERTED = re.compile(
     r"^\s*(?:what|when|where|who|whom|whose|which|why|how)"
-    r"(?:['’](?:s|d|re|ll)|s\b| (?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|am)\b)",
+    r"(?:['’](?:s|d|re|ll)|s\b| (?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|am)\b)"
+    r"|^\s*(?:is|are|am|was|were|do|does|did|can|could|will|would|should|has|have)(?:n['’]t)?"
+    r" (?:i|you|we|they|s?he)\b|^\s*(?:is|does|was) (?:my|our|the)\b",
     re.IGNORECASE,
 )
 """A question that needs no mark: "when I was five" and "can't eat nuts" are none."""
+_TAG = re.compile(
+    r"^[\s,，]*(?:(?:对|是|没错)[吗吧么]?|(?:对|是)不(?:对|是)|right|correct|yes"
+    r"|(?:is|are|am|was|were|do|does|did|has|have|will|would)n['’]t (?:i|you|it|we|they|s?he))[\s?？]*$",
+    re.IGNORECASE,
+)
 _DATE = re.compile(
     r"几月几|几[号日]|哪一?[天日]|日期|几天[以之]?前|多久[以之]?前|(?:什么时候|何时|几时).*[的了过]$"
     r"|\b(?:what|which|exact)(?: exact)? da(?:te|y)\b|\bthe date\b|\bwhen (?:did|was|were|had)\b"
@@ -79,6 +86,11 @@ def asks_one_thing(text: str) -> bool:
     simplified = to_simplified(stripped)
     is_chinese = bool(_CHINESE.search(simplified)) and not _WHATEVER.search(simplified)
     return is_chinese or bool(_MARK.search(stripped) or _ENGLISH_INVERTED.match(stripped))
+
+
+def is_tag(text: str) -> bool:
+    """Whether the text only asks whether what stands before it is so: 對嗎, "isn't it?"."""
+    return bool(_TAG.match(to_simplified(text)))
 
 
 def asks_opinion(text: str) -> bool:

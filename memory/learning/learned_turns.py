@@ -9,6 +9,7 @@ from ..entities.statuses import log_restoration
 from ..extraction.alias_patterns import AliasClaim, find_aliases
 from ..extraction.assertions import Assertions, assertions_of
 from ..extraction.junk import is_junk
+from ..facts.statements import told_facts
 from ..language.questions import only_asks
 from ..ports.models.language import FactReader, FactRequest
 from ..ports.stores.record import UnitOfWork
@@ -19,7 +20,7 @@ from ..values.text import is_han, normalise
 from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.mentions import KNOWN_NAME, SEED_NAME, Mention
-from ..values.understanding.readings import Intent
+from ..values.understanding.readings import Intent, StatedFact
 from .mention_targets import MentionTargets, find_mention_targets
 
 _KNOWN_SOURCES = (KNOWN_NAME, SEED_NAME)
@@ -86,6 +87,11 @@ class LearnedTurn:
         return self.resource.role is Role.USER and not self.forgets
 
     @property
+    def told_facts(self) -> list[StatedFact]:
+        """The facts that it tells; see `memory.facts.statements.told_facts`."""
+        return told_facts(self.resource.content, self.extraction)
+
+    @property
     def tells(self) -> bool:
         """Whether it tells something, so that new names, aliases and relations are learned from it.
 
@@ -94,7 +100,7 @@ class LearnedTurn:
         """
         intents = self.extraction.intents
         is_free = not intents or self.resource.kind is not ResourceKind.TURN
-        states_facts = bool(self.extraction.facts) and Intent.CHITCHAT not in intents
+        states_facts = bool(self.told_facts) and Intent.CHITCHAT not in intents
         return self.teaches_entities and (is_free or states_facts or not _TELLING.isdisjoint(intents))
 
     def mentions(self) -> list[tuple[str, Mention]]:
@@ -127,7 +133,7 @@ class LearnedTurn:
         return not (is_asked or is_character or assertions.quotes(mention.start, mention.end))
 
     def _states_fact_of(self, mention: Mention) -> bool:
-        spans = [span for fact in self.extraction.facts for span in (fact.subject, fact.object) if span]
+        spans = [span for fact in self.told_facts for span in (fact.subject, fact.object) if span]
         return any(span.turn is None and span.start < mention.end and mention.start < span.end for span in spans)
 
 
