@@ -183,19 +183,24 @@ def _end(evolution: Evolution, statement: Statement, timeline: Sequence[Fact]) -
             _note_past(evolution, statement, [])
         return
     for fact in held:
-        _close(evolution, fact, statement, Ending.ENDED, at=statement.start)
+        _end_or_retract(evolution, fact, statement, timeline)
         evolution.told.append(fact.fact_id)
+
+
+def _end_or_retract(evolution: Evolution, fact: Fact, statement: Statement, timeline: Sequence[Fact]) -> None:
+    """Closes a fact that holds no longer, or never did where this is a correction."""
+    if not statement.corrects:
+        _close(evolution, fact, statement, Ending.ENDED, at=statement.start)
+        return
+    _close(evolution, fact, statement, Ending.RETRACTED)
+    _restore_replaced(evolution, fact, timeline, at=statement.said_at)
 
 
 def _deny(evolution: Evolution, statement: Statement, timeline: Sequence[Fact]) -> None:
     """States that something is not so: it ends, or was never so where this is a correction."""
     held = [fact for fact in _active(timeline) if says_same(fact, statement)]
     for fact in held:
-        if statement.corrects:
-            _close(evolution, fact, statement, Ending.RETRACTED)
-            _restore_replaced(evolution, fact, timeline, at=statement.said_at)
-        else:
-            _close(evolution, fact, statement, Ending.ENDED, at=statement.start)
+        _end_or_retract(evolution, fact, statement, timeline)
     if held and _is_one(statement):
         return
     denied = next((fact for fact in _active(timeline, negated=True) if says_same(fact, statement)), None)

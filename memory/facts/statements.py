@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from ..extraction.assertions import assertions_of
 from ..language.kin_words import OTHERS, RELATIONS, any_of
 from ..language.questions import speaks_of_self
 from ..language.times import resolve_time
@@ -11,7 +12,7 @@ from ..values.base import Timestamp, Value
 from ..values.entities import Confidence
 from ..values.facts import SPEAKER, Fact
 from ..values.periods import Period
-from ..values.predicates import CategoryName, category_of
+from ..values.predicates import ONE_VALUED, CategoryName, category_of
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.extractions import Extraction
@@ -44,8 +45,8 @@ _OWNER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _STILL_TRUE_BEFORE = re.compile(
-    r"\b(?:now|these days|any ?more|no longer|nowadays|since|as of|changed|moved)\b"
-    r"|现在|改到|改成|改为|换成|已经|不再|搬|目前"
+    r"\b(?:now|these days|any ?more|no longer|nowadays|since|as of|changed|(?<!n't )(?<!not )moved)\b"
+    r"|现在|改到|改成|改为|换成|已经|不再|(?<!没)(?<!没有)搬|目前"
 )
 """Words of a correction by which things have changed, so that what was said before was true."""
 _TAKES_BACK = re.compile(
@@ -209,7 +210,11 @@ def _statement(fact: StatedFact, resource: Resource, extraction: Extraction) -> 
     object_ = _resolved(fact.object, extraction)
     if subject is None or object_ is None:
         return None
+    folded = fold_lower(resource.content)
+    corrects = _corrects(extraction.intents, folded)
     qualifiers = set(fact.qualifiers)
+    if corrects and _is_put_right(fact, resource.content, extraction):
+        qualifiers.discard(Qualifier.NEGATED)
     period = _period(fact, resource.created_at)
     is_state = fact.predicate not in EVENTS | SCHEDULES
     if is_state and period.start and period.start > resource.created_at:
@@ -217,7 +222,6 @@ def _statement(fact: StatedFact, resource: Resource, extraction: Extraction) -> 
     if is_state and period.end and period.end <= resource.created_at and Qualifier.ENDED not in qualifiers:
         qualifiers.add(Qualifier.PAST)
     hedge = HEDGED_FACTOR if Qualifier.HEDGED in qualifiers else 1.0
-    folded = fold_lower(resource.content)
     return Statement(
         user_id=resource.user_id,
         resource_id=resource.resource_id,
@@ -231,9 +235,21 @@ def _statement(fact: StatedFact, resource: Resource, extraction: Extraction) -> 
         end=period.end,
         said_at=resource.created_at,
         confidence=min(1.0, max(0.0, fact.confidence * hedge)),
-        corrects=_corrects(extraction.intents, folded),
+        corrects=corrects,
         message=folded,
     )
+
+
+def _is_put_right(fact: StatedFact, text: str, extraction: Extraction) -> bool:
+    """Whether a correction denies another value of the same, and not this one: 我沒有搬到高雄，還是住台北."""
+    if fact.predicate not in ONE_VALUED or fact.object.turn is not None:
+        return False
+    denied = [
+        other
+        for other in extraction.facts
+        if other.predicate == fact.predicate and other.object != fact.object and Qualifier.NEGATED in other.qualifiers
+    ]
+    return bool(denied) and assertions_of(text).asserts(fact.object.start, fact.object.end)
 
 
 def _corrects(intents: Sequence[Intent], folded: str) -> bool:

@@ -200,6 +200,28 @@ async def test_when_the_newer_value_is_retracted_the_older_one_holds_again(diary
     assert (ana.status, ana.ending, ben.ending) == (FactStatus.ACTIVE, None, Ending.RETRACTED)
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "correction", "old", "new", "marks"),
+    [
+        ("I'm in Leeds", "I moved to York", "I didn't move to York, still in Leeds", "Leeds", "York", ("ended", "")),
+        ("我住台北", "我搬到高雄了", "我搞錯了，我沒有搬到高雄，還是住台北", "台北", "高雄", ("negated", "negated")),
+        ("我住台北", "我搬到高雄了", "说错了，我没搬到高雄，还是住台北", "台北", "高雄", ("ended", "")),
+    ],
+)
+async def test_a_change_that_was_said_wrongly_never_was(
+    diary: Diary, first: str, then: str, correction: str, old: str, new: str, marks: tuple[str, str]
+) -> None:
+    await diary.tell("2026-03-02", first, f"user | lives_in | {old}")
+    await diary.tell("2026-03-05", then, f"user | lives_in | {new}")
+    told = [
+        f"user | lives_in | {value} | {mark}".removesuffix(" | ") for value, mark in zip((new, old), marks, strict=True)
+    ]
+    await diary.tell("2026-03-09", correction, *told, intents="correction")
+    assert [await diary.now_true("lives_in", date) for date in ("2026-03-03", "2026-03-06")] == [[old], [old]]
+    holds, wrong = await diary.facts("lives_in")
+    assert (holds.status, holds.valid_from, wrong.ending) == (FactStatus.ACTIVE, None, Ending.RETRACTED)
+
+
 async def test_what_a_job_archived_comes_back_when_it_is_said_again(diary: Diary) -> None:
     await diary.tell("2026-03-02", "我喜歡爬山", "user | likes | 爬山")
     [fact] = await diary.facts("likes")
