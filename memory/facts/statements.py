@@ -15,6 +15,7 @@ from ..values.periods import Period
 from ..values.predicates import ONE_VALUED, CategoryName, category_of
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
+from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.mentions import EntitySubtype
 from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
@@ -50,9 +51,12 @@ _STILL_TRUE_BEFORE = re.compile(
 )
 """Words of a correction by which things have changed, so that what was said before was true."""
 _TAKES_BACK = re.compile(
-    r"\b(?:take (?:it|that) back|scratch that|ignore (?:that|what i)|just kidding|(?:i was|only) kidding|made that up"
-    r"|(?:that|what i said) was(?:n't true| wrong| a joke))\b"
+    r"\b(?:take (?:it|that) back|scratch that|ignore (?:that|what i(?: just)? said)|made that up"
+    r"|(?:i was|just|only) (?:kidding|joking)|(?:that|what i said) was(?:n't true| wrong| a joke))\b"
     r"|当我没[说讲]|收回|开玩笑|骗你的|乱讲|瞎说|说错了?$|讲错了?$"
+)
+_FILLS = re.compile(
+    r"\b(?:sorry|no|oh|haha|please|actually|i|was|just|only)\b|[我是刚才的话啦啊喔哦了吧哈]|不好意思|抱歉|[^\w]|_"
 )
 _CALLED_OFF = re.compile(r"\b(?:cancell?ed|called off|not happening|off|scrapped)\b|取消|不办|不去|作罢|告吹|黄了|泡汤")
 
@@ -126,8 +130,11 @@ def told_facts(text: str, extraction: Extraction) -> list[StatedFact]:
 
 def takes_back(resource: Resource, extraction: Extraction) -> bool:
     """Whether a message takes back what was said before it, without another value ("scratch that", 當我沒說)."""
+    folded = fold_lower(resource.content)
+    if resource.role is not Role.USER or extraction.facts or not _TAKES_BACK.search(folded):
+        return False
     is_correction = not {Intent.CORRECTION, Intent.DENY}.isdisjoint(extraction.intents)
-    return is_correction and not extraction.facts and _TAKES_BACK.search(fold_lower(resource.content)) is not None
+    return is_correction or not _FILLS.sub("", _TAKES_BACK.sub("", folded))
 
 
 def calls_off(statement: Statement) -> bool:

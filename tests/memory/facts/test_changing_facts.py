@@ -284,23 +284,34 @@ async def test_a_question_and_chatter_teach_no_facts(diary: Diary) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "taken_back"),
+    ("said", "taken_back", "intents"),
     [
-        ("我搬到三峽了", "當我沒說，開玩笑的"),
-        ("我搬到三峽了", "我刚刚乱讲的"),
-        ("I moved to 三峽", "scratch that, just kidding"),
+        ("我搬到三峽了", "當我沒說，開玩笑的", "correction"),
+        ("我搬到三峽了", "我刚刚乱讲的", "correction"),
+        ("I moved to 三峽", "scratch that, just kidding", "correction"),
+        ("我搬到三峽了", "當我沒說。", "chitchat"),
+        ("我搬到三峽了", "开玩笑的啦", "chitchat"),
+        ("I moved to 三峽", "Scratch that, I was joking.", "chitchat"),
+        ("I moved to 三峽", "I take that back.", "thanks"),
     ],
 )
 async def test_what_is_taken_back_never_was_and_what_it_had_replaced_holds_again(
-    diary: Diary, said: str, taken_back: str
+    diary: Diary, said: str, taken_back: str, intents: str
 ) -> None:
     await diary.tell("2026-03-02", "我住板橋", "user | lives_in | 板橋")
     await diary.tell("2026-03-03", "我騎腳踏車上班", "user | commutes_by | 腳踏車")
     await diary.tell("2026-05-02", said, "user | lives_in | 三峽")
     assert await diary.doubtful() == {"腳踏車"}
-    await diary.tell("2026-05-02", taken_back, intents="correction")
+    await diary.tell("2026-05-02", taken_back, intents=intents)
     assert await diary.now_true("lives_in") == ["板橋"]
     assert await diary.doubtful() == set()
+
+
+@pytest.mark.parametrize("message", ["She was just kidding about the cake", "他最爱开玩笑", "收回來的書放在櫃子裡"])
+async def test_who_tells_of_a_joke_takes_nothing_back(diary: Diary, message: str) -> None:
+    await diary.tell("2026-03-02", "I live in Leeds", "user | lives_in | Leeds")
+    await diary.tell("2026-03-03", message, intents="chitchat")
+    assert await diary.now_true("lives_in") == ["Leeds"]
 
 
 @pytest.mark.parametrize(
