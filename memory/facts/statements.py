@@ -58,7 +58,6 @@ _TAKES_BACK = re.compile(
 _FILLS = re.compile(
     r"\b(?:sorry|no|oh|haha|please|actually|i|was|just|only)\b|[我是刚才的话啦啊喔哦了吧哈]|不好意思|抱歉|[^\w]|_"
 )
-_CALLED_OFF = re.compile(r"\b(?:cancell?ed|called off|not happening|off|scrapped)\b|取消|不办|不去|作罢|告吹|黄了|泡汤")
 
 
 class Statement(Value):
@@ -135,12 +134,6 @@ def takes_back(resource: Resource, extraction: Extraction) -> bool:
         return False
     is_correction = not {Intent.CORRECTION, Intent.DENY}.isdisjoint(extraction.intents)
     return is_correction or not _FILLS.sub("", _TAKES_BACK.sub("", folded))
-
-
-def calls_off(statement: Statement) -> bool:
-    """Whether a statement says that its subject will not take place."""
-    is_so = Qualifier.NEGATED not in statement.qualifiers
-    return is_so and statement.predicate == "status" and _CALLED_OFF.search(fold_lower(statement.object)) is not None
 
 
 def bare_name(text: str) -> str:

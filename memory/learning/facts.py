@@ -6,14 +6,13 @@ The entry that states a fact is its evidence. Repositories queue every changed f
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..entities.lookup import find_by_name
+from ..facts.cancelling import event_called_off, plans_of
 from ..facts.dependents import ENDS, doubted, find_dependents, ground_of, undoubted
 from ..facts.evolving import Evolution, evolve, superseded, withdraw
 from ..facts.relatives import find_relative
 from ..facts.statements import (
-    SCHEDULES,
     Statement,
     bare_name,
-    calls_off,
     same_thing,
     statements_of,
     takes_back,
@@ -53,6 +52,7 @@ async def save_facts(unit: UnitOfWork, turns: Sequence[LearnedTurn]) -> int:
         for statement in _in_order(statements_of(turn.resource, turn.extraction)):
             if statement.confidence >= MIN_CONFIDENCE:
                 saved |= await _save_statement(unit, statement)
+        saved |= await _call_off(unit, turn.resource)
     return len(saved)
 
 
@@ -68,8 +68,6 @@ async def _save_statement(unit: UnitOfWork, statement: Statement) -> set[str]:
     for predicate in ENDS.get(statement.predicate, ()):
         await _end_possession(unit, statement, predicate, evolution)
     await _save(unit, evolution)
-    if calls_off(statement):
-        await _call_off(unit, statement)
     return set(evolution.facts)
 
 
@@ -102,16 +100,14 @@ async def _take_back(unit: UnitOfWork, resource: Resource) -> set[str]:
     return set(evolution.facts)
 
 
-async def _call_off(unit: UnitOfWork, statement: Statement) -> None:
-    """Cancels what was planned with, or as, something that will not take place."""
-    off = [
-        fact
-        for fact in await unit.facts.list(limit=MAX_DOUBTED)
-        if (fact.is_planned or fact.predicate in SCHEDULES)
-        and any(same_thing(name, statement.subject) for name in (fact.subject, fact.object))
-    ]
-    by, at = statement.resource_id, statement.said_at
-    await _save(unit, withdraw(off, [], Ending.CANCELLED, by=by, at=at))
+async def _call_off(unit: UnitOfWork, resource: Resource) -> set[str]:
+    """Cancels the plans that a message says will not take place."""
+    event = event_called_off(resource.content)
+    known = await unit.facts.list(limit=MAX_DOUBTED) if event else []
+    off = plans_of(event, [fact for fact in known if fact.resource_id != resource.resource_id])
+    evolution = withdraw(off, [], Ending.CANCELLED, by=resource.resource_id, at=resource.created_at)
+    await _save(unit, evolution)
+    return set(evolution.facts)
 
 
 async def _linked(unit: UnitOfWork, statement: Statement) -> Statement:

@@ -314,29 +314,6 @@ async def test_who_tells_of_a_joke_takes_nothing_back(diary: Diary, message: str
     assert await diary.now_true("lives_in") == ["Leeds"]
 
 
-@pytest.mark.parametrize(
-    ("plan", "subject", "place", "off", "word"),
-    [
-        ("我們十月要去京都團建", "京都團建", "京都團建", "京都團建取消了", "取消"),
-        ("我们十月要去京都团建", "京都团建", "京都团建", "京都团建取消了", "取消"),
-        (
-            "we have the Lisbon offsite in October",
-            "Lisbon offsite",
-            "Lisbon offsite",
-            "the offsite is called off",
-            "called off",
-        ),
-    ],
-)
-async def test_what_is_called_off_is_planned_no_longer(
-    diary: Diary, plan: str, subject: str, place: str, off: str, word: str
-) -> None:
-    await diary.tell("2026-03-02", plan, f"user | attended | {place} | planned")
-    await diary.tell("2026-03-09", off, f"{subject} | status | {word}")
-    [fact] = await diary.facts("attended")
-    assert (fact.ending, fact.ended_by) == (Ending.CANCELLED, "r2")
-
-
 @pytest.mark.parametrize("limit", [1, 200])
 async def test_what_a_statement_changes_does_not_depend_on_how_many_values_came_since(
     diary: Diary, monkeypatch: pytest.MonkeyPatch, limit: int
