@@ -25,12 +25,15 @@ _WORK = (
 )
 _CAR = (
     r"car|insurance|garage|mechanic|parking|number plate|licence plate|tyres?|tires?|mot|charger|fuel"
-    r"|保险|车险|车位|车牌|停车|修车|保养|轮胎|加油|充电桩|验车|车贷"
+    r"|^车子?$|^汽车$|^爱车$|保险|车险|车位|车牌|停车|修车|保养|轮胎|加油|充电桩|验车|车贷"
 )
 _PET = r"vet|kennels?|leash|litter|groomer|pet insurance|兽医|饲料|宠物|猫砂|狗粮"
 _STUDY = r"campus|dorm|student|tuition|semester|宿舍|学号|学费|学期|课表|校区"
-_CLAUSE_END = re.compile(r"[。，,.!！?？;；\n]")
+_SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _MOTORISED = re.compile(r"\b(?:car|van|truck|scooter|motorbike)\b|汽车|车|摩托")
+_ANY_CAR = re.compile(r"cars?|wheels|ride|vehicle|[汽爱座]?车子?")
+_IS_CAR = re.compile(r"\b(?:car|van|truck)$|车子?$")
+_NO_CAR = re.compile(r"\b(?:bike|bicycle|scooter|motorbike|motorcycle|boat|train|bus)\b|[机单火公电踏行]车|摩托|船")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,25 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     "lost": ("owns", "uses"),
 }
 """What ends when something is sold, replaced or lost: facts of these predicates about that thing."""
+
+
+def means_any_car(thing: str) -> bool:
+    """Whether a word means the one car that somebody has, whatever its name: `car`, 車."""
+    return bool(_ANY_CAR.fullmatch(fold_lower(bare_name(thing))))
+
+
+def find_car(facts: Iterable[Fact]) -> Fact | None:
+    """The fact that says which car somebody has, of those that they drive, own or use something; None for several."""
+    cars = {
+        fold_lower(bare_name(fact.object)): fact
+        for fact in facts
+        if fact.status is FactStatus.ACTIVE
+        and not fact.is_negated
+        and not fact.is_planned
+        and (fact.predicate == "drives" or _IS_CAR.search(fold_lower(fact.object)))
+        and not _NO_CAR.search(fold_lower(fact.object))
+    }
+    return cars.popitem()[1] if len(cars) == 1 else None
 
 
 def ground_of(ended: Fact) -> Ground | None:
@@ -149,7 +171,7 @@ def _has_name(stated: Sequence[str], place: str) -> bool:
 
 
 def _is_near(stated: Sequence[str], message: str) -> bool:
-    """Whether the clause of a message that has the subject or object places it nearby."""
+    """Whether the sentence of a message that has the subject or object places it nearby."""
     names = [bare_name(text) for text in stated if text != SPEAKER]
-    clauses = [clause for clause in _CLAUSE_END.split(message) if any(name in clause for name in names)]
-    return any(_NEAR.search(text) for text in (*stated, *clauses))
+    sentences = [part for part in _SENTENCE_END.split(message) if any(name in part for name in names)]
+    return any(_NEAR.search(text) for text in (*stated, *sentences))

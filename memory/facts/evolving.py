@@ -15,7 +15,7 @@ from ..values.predicates import ONE_VALUED
 from ..values.text import fold_lower
 from ..values.understanding.readings import OVER, Qualifier
 from .periods import period_of
-from .statements import EVENTS, SCHEDULES, Statement, bare_name, says_same
+from .statements import EVENTS, SCHEDULES, Statement, bare_name, has_part, says_same
 
 SURE = 0.6
 """From this confidence a newer value replaces an older one, however sure that is (002 §1.1); below only a less sure one
@@ -177,7 +177,7 @@ def _replace(evolution: Evolution, fact: Fact, rival: Fact, statement: Statement
 
 def _end(evolution: Evolution, statement: Statement, timeline: Sequence[Fact]) -> None:
     """States that something is so no longer."""
-    held = _meant(statement, timeline)
+    held = ending_facts(statement, timeline)
     if not held:
         if not any(says_same(fact, statement) and fact.ending for fact in timeline):
             _note_past(evolution, statement, [])
@@ -361,17 +361,12 @@ def _disputed(fact: Fact, rival: Fact, at: datetime) -> Fact:
     return fact.model_copy(update={"conflicts_with": conflicts, "updated_at": max(fact.updated_at, at)})
 
 
-def _meant(statement: Statement, timeline: Sequence[Fact]) -> list[Fact]:
+def ending_facts(statement: Statement, timeline: Sequence[Fact]) -> list[Fact]:
     """The active facts of the object that has ended; where there is none, the only one that has a part of its name."""
     active = _active(timeline)
     same = [fact for fact in active if says_same(fact, statement)]
-    if same:
-        return same
-    wanted = fold_lower(bare_name(statement.object))
-    partly = [
-        fact for fact in active if wanted in fold_lower(fact.object) or fold_lower(bare_name(fact.object)) in wanted
-    ]
-    return partly if len(partly) == 1 else []
+    partly = [fact for fact in active if has_part(fact.object, statement.object)]
+    return same or (partly if len(partly) == 1 else [])
 
 
 def _active(timeline: Iterable[Fact], *, negated: bool = False, planned: bool | None = None) -> list[Fact]:

@@ -150,6 +150,12 @@ def same_thing(left: str, right: str) -> bool:
     return normalise(bare_name(left)) == normalise(bare_name(right))
 
 
+def has_part(left: str, right: str) -> bool:
+    """Whether one of two names has the other in it, as whole words: "the Mazda" and "Mazda 3"."""
+    short, long = sorted((fold_lower(bare_name(left)), fold_lower(bare_name(right))), key=len)
+    return bool(re.search(rf"(?<![a-z0-9]){re.escape(short)}(?![a-z0-9])", long))
+
+
 def says_same(fact: Fact, statement: Statement) -> bool:
     """Whether a fact has the object of a statement; subject and predicate are the same already."""
     if statement.object_id is not None and fact.object_id == statement.object_id:

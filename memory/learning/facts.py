@@ -3,17 +3,18 @@
 The entry that states a fact is its evidence. Repositories queue every changed fact for the vector index.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..entities.lookup import find_by_name
 from ..facts.cancelling import event_called_off, plans_of
-from ..facts.dependents import ENDS, doubted, find_dependents, ground_of, undoubted
-from ..facts.evolving import Evolution, evolve, superseded, withdraw
+from ..facts.dependents import ENDS, doubted, find_car, find_dependents, ground_of, means_any_car, undoubted
+from ..facts.evolving import Evolution, ending_facts, evolve, superseded, withdraw
 from ..facts.relatives import find_relative
 from ..facts.statements import (
     Statement,
     bare_name,
-    same_thing,
+    says_same,
     statements_of,
     takes_back,
 )
@@ -65,8 +66,7 @@ def _in_order(statements: Iterable[Statement]) -> list[Statement]:
 async def _save_statement(unit: UnitOfWork, statement: Statement) -> set[str]:
     statement = await _linked(unit, statement)
     evolution = evolve(statement, await _timeline(unit, statement))
-    for predicate in ENDS.get(statement.predicate, ()):
-        await _end_possession(unit, statement, predicate, evolution)
+    await _end_possession(unit, statement, evolution)
     await _save(unit, evolution)
     return set(evolution.facts)
 
@@ -126,26 +126,29 @@ async def _linked(unit: UnitOfWork, statement: Statement) -> Statement:
     return statement.model_copy(update=update)
 
 
-async def _end_possession(unit: UnitOfWork, statement: Statement, predicate: str, evolution: Evolution) -> None:
+async def _end_possession(unit: UnitOfWork, statement: Statement, evolution: Evolution) -> None:
     """Ends owning and using what was sold, lost or replaced."""
-    if not {Qualifier.NEGATED, Qualifier.PLANNED}.isdisjoint(statement.qualifiers):
+    predicates = ENDS.get(statement.predicate, ())
+    if not predicates or not {Qualifier.NEGATED, Qualifier.PLANNED}.isdisjoint(statement.qualifiers):
         return
     is_replaced = statement.predicate == "replaced_by"
     subject, thing = (SPEAKER, statement.subject) if is_replaced else (statement.subject, statement.object)
     over = {
         "subject": subject,
-        "predicate": predicate,
         "object": thing,
         "object_id": statement.subject_id if is_replaced else statement.object_id,
         "qualifiers": (Qualifier.ENDED,),
     }
-    ending = statement.model_copy(update=over)
-    timeline = await _timeline(unit, ending)
-    if not any(fact.status is FactStatus.ACTIVE and same_thing(fact.object, thing) for fact in timeline):
-        return
-    ended = evolve(ending, timeline)
-    evolution.facts |= ended.facts
-    evolution.ended += ended.ended
+    endings = [statement.model_copy(update=over | {"predicate": predicate}) for predicate in predicates]
+    timelines = [await _timeline(unit, ending) for ending in endings]
+    is_car = means_any_car(thing)
+    car = find_car(itertools.chain(*timelines)) if is_car else None
+    for ending, timeline in zip(endings, timelines, strict=True):
+        meant = ending.model_copy(update={"object": car.object, "object_id": car.object_id}) if car else ending
+        if any(says_same(fact, meant) or not is_car for fact in ending_facts(meant, timeline)):
+            ended = evolve(meant, timeline)
+            evolution.facts |= ended.facts
+            evolution.ended += ended.ended
 
 
 async def _save(unit: UnitOfWork, evolution: Evolution) -> None:

@@ -29,7 +29,7 @@ from tests.memory.diary import Diary
         (
             "I live in Leeds",
             ("I cycle to work", "user | commutes_by | cycle"),
-            ("I joined the gym round the corner", "user | member_of | gym"),
+            ("There is a nice gym round the corner that I go to, FitBox.", "user | member_of | FitBox"),
             ("I'm allergic to peanuts", "user | allergic_to | peanuts"),
             "we moved to York",
             "Leeds",
@@ -67,6 +67,42 @@ async def test_selling_the_car_ends_owning_it_and_doubts_its_insurance_and_garag
     await diary.tell("2026-05-01", "sold the Golf yesterday", "user | sold | Golf | time=yesterday")
     assert await diary.now_true("drives") == []
     assert await diary.doubtful() == {"bay 17", "480 a year"}
+
+
+@pytest.mark.parametrize(
+    ("drives", "car", "garage", "place", "sold", "thing"),
+    [
+        ("I drive a Kia 3", "Kia 3", "My car is in bay 17", "car | located_in | bay 17", "I sold my car", "car"),
+        ("I drive a Kia 3", "Kia 3", "My car is in bay 17", "car | located_in | bay 17", "the Kia is sold", "Kia"),
+        ("我開一輛豐田", "豐田", "我的車停在 B2", "車 | located_in | B2", "我上週把車賣了", "車"),
+        ("我开一辆丰田", "丰田", "我的车停在 B2", "车 | located_in | B2", "我把丰田卖了", "丰田"),
+    ],
+)
+async def test_a_car_is_sold_by_whatever_name_it_has(
+    diary: Diary, drives: str, car: str, garage: str, place: str, sold: str, thing: str
+) -> None:
+    await diary.tell("2026-03-02", drives, f"user | drives | {car}")
+    await diary.tell("2026-03-03", garage, place)
+    await diary.tell("2026-05-01", sold, f"user | sold | {thing}")
+    assert await diary.now_true("drives") == []
+    assert await diary.doubtful() == {place.rpartition(" | ")[2]}
+
+
+@pytest.mark.parametrize(
+    ("owned", "sold"),
+    [
+        (("drives | Mazda", "drives | Golf"), "car"),
+        (("drives | scooter",), "car"),
+        (("owns | carpet",), "car"),
+        (("owns | 自行车",), "车"),
+        (("owns | 車位",), "車"),
+    ],
+)
+async def test_nothing_is_sold_where_it_is_not_clear_what(diary: Diary, owned: tuple[str, ...], sold: str) -> None:
+    for thing in owned:
+        await diary.tell("2026-03-02", f"I have a {thing}", f"user | {thing}")
+    await diary.tell("2026-05-01", f"I sold the {sold}", f"user | sold | {sold}")
+    assert [fact.ending for fact in await diary.facts() if fact.predicate != "sold"] == [None] * len(owned)
 
 
 async def test_a_new_job_puts_manager_and_badge_code_in_doubt_but_not_the_address(diary: Diary) -> None:
