@@ -169,13 +169,13 @@ def _goes_on(text: str, fact: StatedFact, extraction: Extraction) -> bool:
         return True
     name = fold_lower(bare_name(fact.subject.text))
     rewritten = extraction.rewrite.replacements if extraction.rewrite else ()
-    if any(name in fold_lower(replacement.written) for replacement in rewritten):
+    folded = fold_lower(text)
+    if any(name in said for said in (folded, *(fold_lower(replacement.written) for replacement in rewritten))):
         return True
     if any(_says_of_own(other, fact) for other in extraction.facts):
         return False
-    folded = fold_lower(text)
-    if re.search(rf"\b{re.escape(name.split()[-1])}\b" if name.isascii() else re.escape(name), folded):
-        return True
+    if name.isascii() and re.search(rf"\b{re.escape(name.split()[-1])}\b", folded):
+        return True  # "the offsite" may be the Lisbon offsite
     return not _has_subject(folded, fact.object, extraction)
 
 

@@ -83,6 +83,14 @@ def test_what_says_no_subject_of_its_own_goes_on_about_the_earlier_one(message: 
     assert told_facts(message, extraction) == list(reading.facts)
 
 
+def test_a_name_that_the_message_says_again_is_its_own_subject() -> None:
+    message = "Rowan can't have nuts, Juniper can"
+    rowan, juniper = stated(message, "Rowan | eats | nuts | negated", "Juniper | eats | nuts").facts
+    assert rowan.subject is not None
+    rowan = rowan.model_copy(update={"subject": rowan.subject.model_copy(update={"turn": 0})})
+    assert told_facts(message, Extraction(facts=(rowan, juniper))) == [rowan, juniper]
+
+
 def test_a_subject_of_an_earlier_message_is_kept_where_a_reference_means_it() -> None:
     message = "We pay 1,200 for the shop"
     facts = stated(message, "shop | price | 1,200", "Spoke & Co | price | 1,200").facts
