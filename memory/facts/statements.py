@@ -17,7 +17,7 @@ from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
-from ..values.understanding.mentions import EntitySubtype
+from ..values.understanding.mentions import EntitySubtype, MentionLevel
 from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
 from .persons import is_about_hearer, is_asked
 
@@ -192,7 +192,8 @@ def _has_subject(folded: str, object_: FactSpan, extraction: Extraction) -> bool
         return False
     start = max((end.end() for end in _SENTENCE_END.finditer(folded, 0, object_.start)), default=0)
     before = folded[start : object_.start]
-    is_named = any(start <= name.start and name.end <= object_.start for name in extraction.mentions)
+    names = [mention for mention in extraction.mentions if mention.level is MentionLevel.LONG_TERM]
+    is_named = any(start <= name.start and name.end <= object_.start for name in names)
     return not _REFERS.search(before) and (
         is_named or speaks_of_self(before) or _NAMES_THING.search(before) is not None
     )

@@ -4,7 +4,7 @@ import pytest
 
 from memory.facts.statements import told_facts
 from memory.values.understanding.extractions import Extraction
-from memory.values.understanding.mentions import Mention
+from memory.values.understanding.mentions import Mention, MentionLevel
 from memory.values.understanding.readings import Intent, Replacement, Rewrite
 from testing.fakes.reader import stated
 from tests.memory.diary import Diary
@@ -79,7 +79,8 @@ async def test_a_value_is_not_given_to_the_subject_of_an_earlier_message(
 )
 def test_what_says_no_subject_of_its_own_goes_on_about_the_earlier_one(message: str, fact: str) -> None:
     reading = stated(message, fact)
-    extraction = Extraction(facts=reading.facts, intents=(Intent.STATEMENT,))
+    today = Mention(text=message[:2], start=0, end=2, level=MentionLevel.SESSION, source="deixis.time")
+    extraction = Extraction(facts=reading.facts, intents=(Intent.STATEMENT,), mentions=(today,))
     assert told_facts(message, extraction) == list(reading.facts)
 
 
