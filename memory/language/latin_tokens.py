@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..values.text import fold
+
 _LETTER = r"A-Za-z\u00c0-\u024f\u0300-\u036f"
 _TOKEN = re.compile(rf"[{_LETTER}0-9]+(?:[-_.'/][{_LETTER}0-9]+)*(?:\+\+|#(?![{_LETTER}0-9]))?")
 _URL = re.compile(r"(?:https?://|www\.)[^\s\u3000-\u9fff\uff00-\uffef]{1,2000}")
 _ADDRESS_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
+_RUN = re.compile(rf"[{_LETTER}0-9]+")
 _LONGEST = 60
 _CODE = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9]+(?:[-_/.][A-Za-z0-9]+)*$")
 _SHORTEST = 4
@@ -64,6 +67,16 @@ def find_codes(folded: str) -> Iterator[tuple[int, int]]:
             yield token.start, token.end
     for match in _NUMBERED.finditer(folded):
         yield match.span()
+
+
+def widen_to_identifiers(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span with the whole of each Latin word, number, identifier and address that it cuts; an empty one as it is."""
+    folded = fold(text)
+    if start >= end:
+        return start, end
+    whole = [*(match.span() for match in _RUN.finditer(folded)), *find_codes(folded), *_addresses(folded)]
+    cut = [(first, last) for first, last in whole if first < end and start < last]
+    return min([start, *(first for first, _ in cut)]), max([end, *(last for _, last in cut)])
 
 
 def _addresses(folded: str) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
 from ..answering.validity import words_that_hold
 from ..facts.asked_times import find_asked_time
-from ..language.latin_tokens import find_codes
+from ..language.latin_tokens import find_codes, widen_to_identifiers
 from ..language.questions import is_question
 from ..language.sentences import split_sentences
 from ..language.wording import first_person
@@ -54,7 +54,8 @@ class _Line:
         return DatedLine(text=self.written, said_at=self.hit.created_at, role=self.hit.role or Role.USER)
 
     def words(self, reading: LineReading) -> str:
-        return self.hit.meant[self._place(reading.start) : self._place(reading.end)]
+        start, end = widen_to_identifiers(self.hit.meant, self._place(reading.start), self._place(reading.end))
+        return self.hit.meant[start:end]
 
     def asks(self, reading: LineReading) -> bool:
         """Whether the assistant asked where the words stand, so that they say nothing."""

@@ -94,6 +94,23 @@ async def test_what_was_given_about_the_user_is_read_in_the_first_person(
     assert (hit.text, hit.words) == (told, words)
 
 
+@pytest.mark.parametrize(
+    ("told", "read", "words"),
+    [
+        ("我家的網路密碼是 hz2024wifi", "hz2024", "hz2024wifi"),
+        ("我的邮箱是mei2580@gmail.com", "mei2580", "mei2580@gmail.com"),
+        ("The part is RM05-008, two left", "RM05", "RM05-008"),
+        ("Bean's bed is blue", "Bean", "Bean"),
+        ("open Monday-Friday", "Friday", "Friday"),
+    ],
+)
+async def test_words_cut_no_identifier(world: World, told: str, read: str, words: str) -> None:
+    await world.note(told)
+    reader = FakeAnswerReader(answers={QUESTION: {read: read}})
+    [hit] = (await reading(world, reader).search(asking(world))).hits
+    assert hit.words == words
+
+
 async def test_a_memory_of_another_identifier_does_not_answer(world: World) -> None:
     await world.note("ZX0005-87 is kept in hall 7.", "ZX0005-88 is kept in hall 3.", "Halls are locked at night.")
     query = "Where is zx0005-88 kept?"
