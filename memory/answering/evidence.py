@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from ..extraction.junk import Junk, junk_kind
 from ..language.questions import asks_one_thing, only_asks
 from ..values.evidence import EvidenceBounds
-from ..values.facts import Ending, Standing, Validity
+from ..values.facts import Ending, Standing
 from ..values.hits import Hit, HitKind
 from ..values.text import normalise
 from ..values.understanding.dialogue import Role
 from .corrections import corrected_text, drop_corrected
-from .validity import are_in_conflict, valid_part
+from .validity import contradict, states_outdated
 
 SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 """Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
 _MAX_ANSWERS = 8
 _MAX_EARLIER = 1
 _REPLACING = 0.35
-"""Of how surely a memory answers, the share from which on what replaced it is about what was asked: a memory may say
-more than what was replaced. Chosen on a dozen pairs that were looked at."""
+"""Of how surely a memory answers, the share from which on what replaced or contradicts it is about what was asked: a
+memory may say more than that. Chosen on a dozen pairs that were looked at."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,6 @@ def seems_outdated(hit: Hit, bounds: EvidenceBounds) -> bool:
     return outdated >= bounds.outdated_from and outdated > _answers(hit)
 
 
-def states_outdated(text: str, words: str, validity: Sequence[Validity]) -> bool:
-    """Whether these words of a memory, or all of it, state what is out of date."""
-    valid = valid_part(text, validity)
-    return valid != text and (not valid or (bool(words) and words not in valid))
-
-
 def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
     """Whether a memory is to be told where another one matched: what holds instead of it, or what contradicts it.
 
@@ -118,9 +112,10 @@ def takes_place_of(hit: Hit, other: Hit, words: str) -> bool:
     """
     if hit.instead_of != other.text or hit.id == other.id:
         return False
-    if other.is_replaced and _answers(hit) >= _REPLACING * _answers(other):
+    if states_outdated(other.meant, words, other.validity):
         return True
-    return states_outdated(other.meant, words, other.validity) or are_in_conflict([*hit.validity, *other.validity])
+    is_about_it = _answers(hit) >= _REPLACING * _answers(other)
+    return is_about_it and (other.is_replaced or contradict(hit.validity, other.validity))
 
 
 def _without_outdated(answering: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:

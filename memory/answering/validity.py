@@ -1,13 +1,14 @@
 """What of a memory may be quoted, by the validity of what it states, and what is said with it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..language.phrases import Phrases
 from ..values.facts import SPEAKER, Doubt, Standing, Validity
-from ..values.text import fold_lower
+from ..values.text import fold_lower, normalise
 
 _CLAUSE = re.compile(r"(?:[^，。！？；\n,.!?;]|[,.!?;](?=\S))+(?:[，。！？；\n]|[,.!?;](?=\s|$))*\s*")
+_NUMERAL = re.compile(r"[\d一二三四五六七八九十百千]")
 _JOINING = re.compile(r"^(?:and|but|so|而且|而|但是?|不過|不过|然後|然后)[\s,，]+|[\s,，;；]+$", re.IGNORECASE)
 
 
@@ -27,18 +28,49 @@ def valid_part(text: str, validity: Sequence[Validity]) -> str:
     return _JOINING.sub("", "".join(clause for clause in clauses if clause not in cut)).strip()
 
 
-def words_that_hold(text: str, words: str, validity: Sequence[Validity]) -> str:
-    """The words of a memory that answer; where they name a value that is over, the value beside it that holds.
+def words_that_hold(text: str, words: str, validity: Sequence[Validity], known: Sequence[Validity]) -> str | None:
+    """The words of a memory that surely hold, where it names several values of one matter; None where it does not.
 
-    Of 「以前住新店，上個月搬到三峽」 either place may be read as where the user lives.
+    Words that name a value that is over give way to the one that holds instead, and that one is no more in doubt. Of
+    「以前住新店，上個月搬到三峽」 either place may be read as where the user lives; 「六歲不是五歲」 names both values.
+
+    Args:
+        text: The memory.
+        words: Those that were read as the answer.
+        validity: The facts that it states.
+        known: What it or any other memory states.
     """
-    over = {(fact.subject, fact.predicate) for fact in validity if _is_over(fact) and _states(words, [fact])}
-    beside = (
-        fact.object
-        for fact in validity
-        if not _is_over(fact) and (fact.subject, fact.predicate) in over and _states(text, [fact])
-    )
-    return next(beside, words)
+    named = [fact for fact in known if _states(text, [fact])]
+    value = value_instead(text, [fact for fact in named if _states(words, [fact])], validity)
+    holding = {normalise(fact.object) for fact in _instead(named, validity)}
+    return value or (words if normalise(words) in holding else None)
+
+
+def value_instead(text: str, facts: Iterable[Validity], validity: Sequence[Validity]) -> str | None:
+    """The first value in a memory that holds instead of those of the facts that are over; None where it states none."""
+    return next((fact.object for fact in _instead(facts, validity) if _states(text, [fact])), None)
+
+
+def states_outdated(text: str, words: str, validity: Sequence[Validity]) -> bool:
+    """Whether these words of a memory, or all of it, state what is out of date."""
+    outdated = [fact for fact in validity if fact.standing is Standing.OUTDATED]
+    current = [fact for fact in validity if fact.standing is not Standing.OUTDATED]
+    if names_any(words, outdated) and not names_any(words, current):
+        return True
+    valid = valid_part(text, validity)
+    return valid != text and (not valid or (bool(words) and words not in valid))
+
+
+def names_any(words: str, facts: Sequence[Validity]) -> bool:
+    """Whether words name the object of one of these facts, or are a part of its name."""
+    folded = fold_lower(words)
+    return bool(folded) and (_states(words, facts) or any(folded in fold_lower(fact.object) for fact in facts))
+
+
+def _instead(facts: Iterable[Validity], validity: Sequence[Validity]) -> list[Validity]:
+    """What of a memory's facts holds for the subject and predicate of facts that are over."""
+    matters = {(fact.subject, fact.predicate) for fact in facts if _is_over(fact)}
+    return [fact for fact in validity if not _is_over(fact) and (fact.subject, fact.predicate) in matters]
 
 
 def _is_over(fact: Validity) -> bool:
@@ -77,13 +109,27 @@ def qualified(quote: str, facts: Sequence[Validity], phrases: Phrases) -> str:
 
 def are_in_conflict(facts: Sequence[Validity]) -> bool:
     """Whether two of these facts contradict each other."""
-    ids = {fact.fact_id for fact in facts}
+    return contradict(facts, facts)
+
+
+def contradict(facts: Iterable[Validity], others: Iterable[Validity]) -> bool:
+    """Whether one of these facts contradicts one of the others."""
+    ids = {fact.fact_id for fact in others}
     return any(not ids.isdisjoint(fact.conflicts_with) for fact in facts)
 
 
 def _states(clause: str, facts: Sequence[Validity]) -> bool:
     folded = fold_lower(clause)
-    return any(fold_lower(fact.object) in folded for fact in facts)
+    return any(_is_in(fold_lower(fact.object), folded) for fact in facts)
+
+
+def _is_in(name: str, text: str) -> bool:
+    """Whether a text has a name, and not only as a part of a number: 五歲 is not in 十五歲, nor 5 in 2.5."""
+    if name not in text or not (_NUMERAL.match(name) or name[-1:].isdecimal()):
+        return name in text
+    before = rf"(?<!{_NUMERAL.pattern})(?<!\d[.,:])" if _NUMERAL.match(name) else ""
+    after = r"(?![.,:]?\d)" if name[-1:].isdecimal() else ""
+    return re.search(before + re.escape(name) + after, text) is not None
 
 
 def _change(doubt: Doubt, phrases: Phrases) -> str:

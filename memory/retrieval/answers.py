@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
-from ..answering.validity import words_that_hold
+from ..answering.validity import states_outdated, value_instead, words_that_hold
 from ..facts.asked_times import find_asked_time
 from ..language.latin_tokens import find_codes, widen_to_identifiers
 from ..language.questions import is_question
@@ -25,7 +25,7 @@ from ..ports.models.answer_reading import (
 from ..ports.services import Retriever
 from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS, AnswerRecipe
-from ..values.facts import Standing
+from ..values.facts import Validity
 from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.text import fold, fold_lower
 from ..values.understanding.dialogue import Role
@@ -147,8 +147,9 @@ class AnswerRetriever(Retriever):
         readings: Sequence[AnswerReading],
     ) -> tuple[Hit, ...]:
         asks_about_now = find_asked_time(request.query, request.now) is None
+        known = [fact for row in rows for line in row for fact in line.hit.validity]
         read = {
-            line.hit.id: _with_reading(line, of_line, request.query, asks_about_now=asks_about_now)
+            line.hit.id: _with_reading(line, of_line, request.query, known, asks_about_now=asks_about_now)
             for row, reading in zip(rows, readings, strict=True)
             for line, of_line in zip(row, reading.lines, strict=True)
         }
@@ -190,7 +191,9 @@ def _line_of(hit: Hit) -> _Line:
     return _Line(hit) if hit.role is Role.ASSISTANT else _Line(hit, *first_person(hit.meant))
 
 
-def _with_reading(line: _Line, reading: LineReading, query: str, *, asks_about_now: bool) -> Hit:
+def _with_reading(
+    line: _Line, reading: LineReading, query: str, known: Sequence[Validity], *, asks_about_now: bool
+) -> Hit:
     """The hit with what was read; of an earlier time, nothing is asked that could be out of date.
 
     A value that the query names is no answer to it: "what did I drive before the Golf?".
@@ -198,11 +201,11 @@ def _with_reading(line: _Line, reading: LineReading, query: str, *, asks_about_n
     outdated = reading.outdated if asks_about_now else 0.0
     answers = 0.0 if line.asks(reading) else reading.answers
     words = line.words(reading)
-    held = words_that_hold(line.hit.meant, words, line.hit.validity)
-    if fold_lower(held) in fold_lower(query):
-        held = words
-    said = {"outdated": outdated, "words": reading.words} if held == words else {"outdated": 0.0, "words": 1.0}
-    return line.hit.model_copy(update={"parts": {**line.hit.parts, PART: answers, **said}, "words": held})
+    said: dict[str, float] = {"outdated": outdated, "words": reading.words}
+    held = words_that_hold(line.hit.meant, words, line.hit.validity, known)
+    if held is not None and fold_lower(held) not in fold_lower(query):
+        words, said = held, {"outdated": 0.0, "words": 1.0}
+    return line.hit.model_copy(update={"parts": {**line.hit.parts, PART: answers, **said}, "words": words})
 
 
 def _with_same_codes(read: Mapping[str, Hit], query: str) -> dict[str, Hit]:
@@ -229,24 +232,16 @@ def _in_its_place(hit: Hit, read: Mapping[str, Hit]) -> Hit:
     best = max((other.parts[PART] for other in matched), default=0.0)
     if best <= hit.parts[PART]:
         return hit
-    outdated = {
-        (fact.subject, fact.predicate)
-        for other in matched
-        for fact in other.validity
-        if fact.standing is Standing.OUTDATED
-    }
-    objects = [
-        fact.object
-        for fact in hit.validity
-        if fact.standing is not Standing.OUTDATED
-        and (fact.subject, fact.predicate) in outdated
-        and fold_lower(fact.object) in fold_lower(hit.meant)
-    ]
+    value = value_instead(hit.meant, [fact for other in matched for fact in other.validity], hit.validity)
     parts = {**hit.parts, PART: best, "outdated": 0.0}
-    if hit.words and not objects and all(other.is_replaced for other in matched):
+    if hit.words and value is None and not any(_states_outdated(other) for other in matched):
         return hit.model_copy(update={"parts": parts})
     parts["words"] = 1.0
-    return hit.model_copy(update={"parts": parts, "words": objects[0] if objects else hit.meant})
+    return hit.model_copy(update={"parts": parts, "words": value or hit.meant})
+
+
+def _states_outdated(hit: Hit) -> bool:
+    return states_outdated(hit.meant, hit.words or "", hit.validity)
 
 
 def _as_replaced(hit: Hit, read: Mapping[str, Hit]) -> Hit:
