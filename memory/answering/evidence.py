@@ -127,17 +127,24 @@ def _without_outdated(answering: Sequence[Hit], bounds: EvidenceBounds) -> list[
 def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
     """What held before the newest answer and says something else; never what was taken back or called off.
 
-    Nor what the assistant said: the user's life is told by the user.
+    Nor what the assistant said: the user's life is told by the user. What is not known to be over, by its facts or by
+    what is told in its place, must be read as answering: one that only was read as out of date is mostly of another
+    matter.
     """
     said = {normalise(hit.words or "") for hit in current}
     return _newest_first(
         hit
         for hit in memories
-        if (holds_no_longer(hit) or seems_outdated(hit, bounds))
+        if (
+            holds_no_longer(hit)
+            or hit.text in replaced
+            or (seems_outdated(hit, bounds) and _answers(hit) >= _least(hit, bounds))
+        )
         and max(_answers(hit), hit.parts.get("outdated", 0.0)) >= bounds.beside_from
         and hit.created_at < current[0].created_at
         and hit.words
         and normalise(hit.words) not in said
+    replaced = {hit.instead_of for hit in current}
         and hit.role is not Role.ASSISTANT
         and not _was_taken_back(hit)
     )[:_MAX_EARLIER]

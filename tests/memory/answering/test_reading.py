@@ -18,9 +18,14 @@ from tests.memory.diary import day
 
 Told = tuple[str, ...]
 """Date, message and facts."""
-TOLD_HANT = (("2026-03-01", "我住板橋，跟我媽一起"), ("2026-05-10", "上個月搬到三峽了"))
-TOLD_HANS = (("2026-03-01", "我住浦东"), ("2026-05-10", "上个月搬到苏州了"))
-TOLD_ENGLISH = (("2026-03-01", "I live in Leeds with mum"), ("2026-05-10", "We moved to York last month"))
+TOLD_HANT = (
+    ("2026-03-01", "我住板橋，跟我媽一起", "user | lives_in | 板橋"),
+    ("2026-05-10", "上個月搬到三峽了", "user | lives_in | 三峽 | time=上個月"),
+)
+TOLD_HANS = (
+    ("2026-03-01", "我住浦东", "user | lives_in | 浦东"),
+    ("2026-05-10", "上个月搬到苏州了", "user | lives_in | 苏州 | time=上个月"),
+)
 WITH_FACTS = (
     ("2026-03-01", "I live in Leeds with mum", "user | lives_in | Leeds"),
     ("2026-05-10", "We moved to York last month", "user | lives_in | York | time=last month"),
@@ -68,7 +73,7 @@ SITUATIONS = {
         outdated={"浦东": "浦东"},
     ),
     "the same in English": Situation(
-        TOLD_ENGLISH,
+        WITH_FACTS,
         "Where do I live?",
         {"York": "York"},
         (
@@ -77,6 +82,31 @@ SITUATIONS = {
             "Before that (2026-03-01): “I live in Leeds with mum”",
         ),
         outdated={"Leeds": "Leeds"},
+    ),
+    "what only seems out of date and does not answer is not named as older": Situation(
+        (("2026-03-01", "我住板橋，跟我媽一起"), ("2026-05-10", "上個月搬到三峽了")),
+        "我現在住哪裡？",
+        {"三峽": "三峽"},
+        ("三峽。", "您說過（2026-05-10）：「上個月搬到三峽了」"),
+        outdated={"板橋": "板橋"},
+    ),
+    "a value that is over beside what still holds": Situation(
+        (
+            (
+                "2026-03-01",
+                "Jess lives in Leeds with her husband Aaron",
+                "Jess | lives_in | Leeds",
+                "Jess | spouse | Aaron",
+            ),
+            ("2026-05-10", "Jess just moved to York", "Jess | lives_in | York"),
+        ),
+        "Where does Jess live?",
+        {"Leeds": "Leeds", "York": "York"},
+        (
+            "York.",
+            "You said (2026-05-10): “Jess just moved to York”",
+            "Before that (2026-03-01): “Jess lives in Leeds with her husband Aaron”",
+        ),
     ),
     "facts know better what holds than the reader": Situation(
         WITH_FACTS,
@@ -159,12 +189,21 @@ SITUATIONS = {
             ("2026-03-09", "I think Mina is at Globex, maybe", "Mina | works_at | Globex | hedged"),
         ),
         "Where does Mina work?",
-        {"Acme": "Acme"},
+        {"Acme": "Acme", "Globex": "Globex"},
         (
             "These do not agree, and I don't know which is right now:",
             "You said (2026-03-09): “I think Mina is at Globex, maybe”",
             "You said (2026-03-02): “Mina works at Acme”",
         ),
+    ),
+    "what contradicts it in what was not asked": Situation(
+        (
+            ("2026-03-02", "羽球改到星期五，跟阿凱打", "羽球 | scheduled_at | 星期五"),
+            ("2026-03-09", "訂了12月18號的班機", "羽球 | scheduled_at | 12月18號 | hedged"),
+        ),
+        "羽球跟誰打？",
+        {"阿凱": "阿凱"},
+        ("阿凱。", "您說過（2026-03-02）：「羽球改到星期五，跟阿凱打」"),
     ),
     "ended, and nothing came after": Situation(
         (
