@@ -15,7 +15,7 @@ from ..values.hits import Hit, HitKind
 from ..values.text import normalise
 from ..values.understanding.dialogue import Role
 from .corrections import corrected_text, drop_corrected
-from .validity import contradict, states_outdated
+from .validity import contradict, names_any, states_outdated
 
 SAYS_NOTHING = frozenset({Junk.EMPTY, Junk.PRONOUN, Junk.GREETING})
 """Kinds of texts that can be a whole turn but answer no question: 前者, "yes"."""
@@ -61,7 +61,8 @@ def may_answer(hit: Hit) -> bool:
 def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBounds) -> Evidence | None:
     """The memories that answer a question; None where none does.
 
-    Of several that may, the one with the best score is told first: it weighs how they were found, too.
+    Of several that may, the one with the best score is told first: it weighs how they were found, too. Where an earlier
+    time is asked about, what is known to have held until then leaves no room for what is not.
 
     Args:
         hits: What was found; those that were not read are left out.
@@ -74,6 +75,7 @@ def choose_evidence(hits: Sequence[Hit], unanswered: float, bounds: EvidenceBoun
     answering = _without_outdated([hit for hit in memories if _answers(hit) >= _least(hit, bounds)], bounds)
     if not answering:
         return None
+    answering = [hit for hit in answering if _states_what_held(hit)] or answering
     best = max(answering, key=lambda hit: (hit.score, _answers(hit)))
     further = sorted((hit for hit in answering if hit is not best), key=_answers, reverse=True)
     beside = [hit for hit in further if _answers(hit) >= bounds.beside_from]
@@ -124,6 +126,12 @@ def _without_outdated(answering: Sequence[Hit], bounds: EvidenceBounds) -> list[
     return [hit for hit in holding if not seems_outdated(hit, bounds)] or holding
 
 
+def _states_what_held(hit: Hit) -> bool:
+    """Whether what answers is known to have held at the time that is asked about, and to have ended since."""
+    held = [fact for fact in hit.validity if fact.standing is Standing.HELD and fact.ending is not None]
+    return names_any(hit.words or "", held)
+
+
 def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBounds) -> list[Hit]:
     """What held before the newest answer and says something else; never what was taken back or called off.
 
@@ -132,6 +140,7 @@ def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBo
     matter.
     """
     said = {normalise(hit.words or "") for hit in current}
+    replaced = {hit.instead_of for hit in current}
     return _newest_first(
         hit
         for hit in memories
@@ -144,7 +153,6 @@ def _earlier(memories: Sequence[Hit], current: Sequence[Hit], bounds: EvidenceBo
         and hit.created_at < current[0].created_at
         and hit.words
         and normalise(hit.words) not in said
-    replaced = {hit.instead_of for hit in current}
         and hit.role is not Role.ASSISTANT
         and not _was_taken_back(hit)
     )[:_MAX_EARLIER]

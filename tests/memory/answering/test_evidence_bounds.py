@@ -93,6 +93,28 @@ def test_what_only_seems_out_of_date_answers_where_nothing_else_does() -> None:
     assert beside.earlier == (only,)
 
 
+def test_what_only_seems_out_of_date_is_older_where_it_answers_or_something_takes_its_place() -> None:
+    other, newer = make_hit(1, 0.1, 0.9), make_hit(2, 0.6, words="coffee")
+    chosen = choose_evidence([other, newer], 0.1, BOUNDS)
+    assert chosen is not None
+    assert chosen.earlier == ()
+    linked = choose_evidence([other, newer.model_copy(update={"instead_of": other.text})], 0.1, BOUNDS)
+    assert linked is not None
+    assert linked.earlier == (other,)
+
+
+def test_of_an_earlier_time_what_is_known_to_have_held_then_is_told() -> None:
+    held = outdated_fact("tea").model_copy(update={"standing": Standing.HELD})
+    known, read = make_hit(1, 0.4, 0.0, held), make_hit(2, 0.9, words="coffee")
+    evidence = choose_evidence([known, read], 0.1, BOUNDS)
+    assert evidence is not None
+    assert evidence.current == (known,)
+    within = held.model_copy(update={"ending": None})
+    evidence = choose_evidence([make_hit(1, 0.4, 0.0, within), read], 0.1, BOUNDS)
+    assert evidence is not None
+    assert evidence.current == (read,)
+
+
 @pytest.mark.parametrize(
     ("ending", "is_named"),
     [(Ending.REPLACED, True), (Ending.ENDED, True), (Ending.RETRACTED, False), (Ending.CANCELLED, False)],
