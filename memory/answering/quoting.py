@@ -88,8 +88,9 @@ def earlier_quotations(evidence: Evidence) -> list[Quoted]:
 def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, words_from: float) -> str:
     """The words that answer, as a sentence; empty where the quotation says it better.
 
-    That is so where it is not sure which words answer, where they are in the question already, as in "do I have a
-    dog?", where they are nearly all of the quotation, and where it must be said that what they state is in doubt.
+    That is so where it is not sure which words answer, or that the date of the telling does, where they are in the
+    question already, as in "do I have a dog?", where they are nearly all of the quotation, and where it must be said
+    that what they state is in doubt.
 
     Args:
         evidence: What answers.
@@ -104,7 +105,7 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, word
     if None in told:
         return ""
     values = list(dict.fromkeys(filter(None, told)))
-    if not values and len(hits) == 1 and hits[0].words == "":
+    if not values and len(hits) == 1 and hits[0].words == "" and evidence.confidence >= words_from:
         values = [write_day(hits[0].created_at, phrases)]
     asked = normalise(question)
     if not values or all(normalise(value) in asked for value in values):
