@@ -4,12 +4,15 @@ import calendar
 from datetime import datetime, timedelta
 
 from ..language.phrases import Phrases
-from ..language.questions import asks_ahead, asks_date
+from ..language.questions import asks_ahead, asks_back, asks_date
 from ..language.time_windows import TimeWindow
 from ..language.times import find_relative_time, find_weekday, names_date
 from ..values.hits import Hit
+from .validity import names_any
 
 _MONTHS_OF_YEAR = 12
+_LIES_AHEAD = frozenset({"scheduled_at", "deadline", "travels_to", "plans"})
+"""Predicates of what was still to come when it was told."""
 
 
 def date_of_words(hit: Hit, question: str, phrases: Phrases) -> str:
@@ -21,13 +24,26 @@ def date_of_words(hit: Hit, question: str, phrases: Phrases) -> str:
     words = (hit.words or "").strip()
     window = find_relative_time(words, hit.created_at)
     if window is None and asks_date(question):
-        window = find_weekday(words, hit.created_at, ahead=asks_ahead(question))
+        window = _weekday(words, hit, question)
     if window is not None and words != hit.meant.strip():
         return phrases.dated.format(words=words, date=write_window(window, phrases))
     if (words and not asks_date(question)) or names_date(hit.meant):
         return words
     beside = find_relative_time(hit.meant, hit.created_at)
     return words if beside is None else write_window(beside, phrases)
+
+
+def _weekday(words: str, hit: Hit, question: str) -> TimeWindow | None:
+    """The day of the weekday in these words: before or after it was told by the facts, else by the question."""
+    days = {ahead: find_weekday(words, hit.created_at, ahead=ahead) for ahead in (True, False)}
+    begins = {fact.valid_from.date() for fact in hit.validity if fact.valid_from is not None}
+    known = [day for day in days.values() if day is not None and day.start.date() in begins]
+    if len(known) == 1:
+        return known[0]
+    if any(fact.predicate in _LIES_AHEAD and names_any(words, [fact]) for fact in hit.validity):
+        return days[True]
+    is_ahead = asks_ahead(question)
+    return days[is_ahead] if is_ahead or asks_back(question) else None
 
 
 def write_day(moment: datetime, phrases: Phrases) -> str:

@@ -55,6 +55,7 @@ _DATE = re.compile(
     r"|\bhow (?:long|many days) ago\b"
 )
 _LIES_AHEAD = re.compile(r"\b(?:when is|when's|when are|will|going to)\b|要|会|将")
+_LIES_BEHIND = re.compile(r"\b(?:did|was|were|had|ago)\b|[的了过][ ?!.。~\n]*$|[以之]前")
 _FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
@@ -106,6 +107,11 @@ def asks_date(question: str) -> bool:
 def asks_ahead(question: str) -> bool:
     """Whether a question asks about what lies ahead."""
     return bool(_LIES_AHEAD.search(fold_lower(question)))
+
+
+def asks_back(question: str) -> bool:
+    """Whether a question asks about what has been."""
+    return bool(_LIES_BEHIND.search(fold_lower(question)))
 
 
 def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:

@@ -5,13 +5,39 @@ from datetime import datetime
 import pytest
 
 from memory.answering.dates import date_of_words
+from memory.answering.evidence import Evidence
+from memory.answering.quoting import answer_in_short
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
+from memory.values.facts import Standing, Validity
 from memory.values.hits import Hit, HitKind
 
 
-def hit(told: str, text: str, words: str) -> Hit:
-    at = datetime.fromisoformat(f"{told}T20:00:00+00:00")
-    return Hit(kind=HitKind.MEMORY, id="m", text=text, words=words, score=1.0, parts={}, created_at=at)
+def day(date: str) -> datetime:
+    return datetime.fromisoformat(f"{date}T20:00:00+00:00")
+
+
+def hit(told: str, text: str, words: str, *facts: Validity) -> Hit:
+    return Hit(
+        kind=HitKind.MEMORY,
+        id="m",
+        text=text,
+        words=words,
+        score=1.0,
+        parts={},
+        validity=facts,
+        created_at=day(told),
+    )
+
+
+def fact(predicate: str, object_: str, since: str | None = None) -> Validity:
+    return Validity(
+        fact_id=object_,
+        subject="s",
+        predicate=predicate,
+        object=object_,
+        standing=Standing.HOLDS,
+        valid_from=None if since is None else day(since),
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,6 +109,15 @@ def hit(told: str, text: str, words: str) -> Hit:
         pytest.param(
             ENGLISH,
             "2026-04-19",
+            "the scan is on friday",
+            "friday",
+            "what date is the scan?",
+            "friday",
+            id="weekday of which nothing tells whether it is past",
+        ),
+        pytest.param(
+            ENGLISH,
+            "2026-04-19",
             "yoga has moved to Fridays",
             "Fridays",
             "when is yoga?",
@@ -120,3 +155,38 @@ def test_a_relative_time_is_told_with_its_date(
     phrases: Phrases, told: str, text: str, words: str, question: str, answer: str
 ) -> None:
     assert date_of_words(hit(told, text, words), question, phrases) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "question", "stated", "answer"),
+    [
+        ("羽球改到週五", "週五", "羽球是哪一天？", fact("scheduled_at", "週五"), "週五（2026年4月24日）"),
+        ("羽球改到周五", "周五", "打羽球是几号的？", fact("scheduled_at", "周五"), "周五（2026年4月24日）"),
+        (
+            "moved to Friday",
+            "Friday",
+            "what date was it moved to?",
+            fact("deadline", "Friday"),
+            "Friday（2026年4月24日）",
+        ),
+        (
+            "Mum lands Friday",
+            "Friday",
+            "what date did she land?",
+            fact("visited", "us", "2026-04-24"),
+            "Friday（2026年4月24日）",
+        ),
+        ("週五跟他碰面", "週五", "哪一天碰面？", fact("met", "他", "2026-04-17"), "週五（2026年4月17日）"),
+        ("羽球改到週五", "週五", "羽球是哪一天？", fact("likes", "羽球"), "週五"),
+    ],
+)
+def test_facts_tell_whether_a_weekday_is_before_or_after_the_telling(
+    text: str, words: str, question: str, stated: Validity, answer: str
+) -> None:
+    assert date_of_words(hit("2026-04-19", text, words, stated), question, TRADITIONAL) == answer
+
+
+@pytest.mark.parametrize(("confidence", "answer"), [(0.42, ""), (0.6, "2026年3月4日。")])
+def test_the_day_of_the_telling_answers_only_where_that_is_sure(confidence: float, answer: str) -> None:
+    evidence = Evidence((hit("2026-03-04", "我太太叫雅筑，她是國小老師", ""),), (), confidence)
+    assert answer_in_short(evidence, "我太太生日是哪一天？", TRADITIONAL, words_from=0.5) == answer

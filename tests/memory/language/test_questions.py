@@ -3,7 +3,15 @@
 import pytest
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.language.questions import MAX_QUESTIONS, asks_one_thing, asks_opinion, is_question, only_asks, questions_of
+from memory.language.questions import (
+    MAX_QUESTIONS,
+    asks_back,
+    asks_one_thing,
+    asks_opinion,
+    is_question,
+    only_asks,
+    questions_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +93,21 @@ def test_one_question_and_no_further_clause_states_nothing(text: str, one: bool)
 )
 def test_an_opinion_is_asked_of_who_is_addressed(text: str, asks: bool) -> None:
     assert asks_opinion(text) is asks
+
+
+@pytest.mark.parametrize(
+    ("question", "is_past"),
+    [
+        ("What date did she land?", True),
+        ("他是哪一天走的？", True),
+        ("是几号去过？", True),
+        ("What date is the scan?", False),
+        ("羽球是哪一天？", False),
+        ("what date is it going to be", False),
+    ],
+)
+def test_a_question_tells_that_it_asks_about_the_past(question: str, is_past: bool) -> None:
+    assert asks_back(question) is is_past
 
 
 @pytest.mark.parametrize(
