@@ -5,7 +5,6 @@ from datetime import datetime
 
 from pydantic import Field
 
-from ..facts.validity import is_current
 from ..governance.accesses import AccessTally
 from ..language.wording import language_of, statements_of
 from ..language.written import Language
@@ -16,7 +15,7 @@ from ..values.base import Timestamp, UserId, Value
 from ..values.facts import Category, Fact
 from ..values.governance.changes import Held
 from .priority import PriorityRules, prioritise
-from .summaries import ExtractiveWriter, holds, stamp_of
+from .summaries import ExtractiveWriter, holds, list_told, stamp_of
 from .truncation import SEPARATOR, Budget, fitting
 
 MAX_ITEMS_PER_CATEGORY = 10
@@ -135,16 +134,17 @@ class ContextBuilder:
             counts = await unit.categories.count_items_per_category()
             stored = {category.name: category for category in await unit.categories.list()}
             ranked = await prioritise(unit, {*counts, *stored}, rules=self._rules, now=now)
-            return [
-                RankedCategory(
-                    name=name,
-                    priority=priority,
-                    items=counts.get(name, 0),
-                    summary=await _summary(unit, name, stored.get(name)),
-                    updated_at=stored[name].updated_at if name in stored else None,
-                )
-                for name, priority in ranked
-            ]
+            told = {name: await list_told(unit, name, now) for name in counts}
+        return [
+            RankedCategory(
+                name=name,
+                priority=priority,
+                items=counts.get(name, 0),
+                summary=_summary(told.get(name, []), stored.get(name)),
+                updated_at=stored[name].updated_at if name in stored else None,
+            )
+            for name, priority in ranked
+        ]
 
     def _count_uses(self, user_id: str, blocks: Sequence[CategoryBlock], *, at: datetime) -> None:
         ids = [fact.fact_id for block in blocks for fact in block.items]
@@ -153,26 +153,25 @@ class ContextBuilder:
 
 
 async def read_blocks(unit: UnitOfWork, request: ContextRequest, *, rules: PriorityRules) -> list[CategoryBlock]:
-    """The blocks of all categories asked for that hold active facts, highest priority first.
-
-    An active fact whose time is over ("in Tokyo until March") is no item.
-    """
+    """The blocks of all categories asked for that have facts to tell (`is_current`), highest priority first."""
     counts = await unit.categories.count_items_per_category()
     names = [name for name in counts if request.categories is None or name in request.categories]
     stored = {category.name: category for category in await unit.categories.list()}
+    told = {name: await list_told(unit, name, request.now) for name in names}
     return [
-        await _block(unit, name, stored.get(name), priority=priority, total=counts[name], request=request)
+        _block(told[name], stored.get(name), priority=priority, total=counts[name], request=request)
         for name, priority in await prioritise(unit, names, rules=rules, now=request.now)
+        if told[name]
     ]
 
 
-async def _block(
-    unit: UnitOfWork, name: str, category: Category | None, *, priority: float, total: int, request: ContextRequest
+def _block(
+    facts: Sequence[Fact], category: Category | None, *, priority: float, total: int, request: ContextRequest
 ) -> CategoryBlock:
-    listed = await unit.facts.list(category=name, limit=request.max_items_per_category)
-    items = [fact for fact in listed if is_current(fact, request.now)]
-    summary = await _summary(unit, name, category) if total > len(listed) else ""
-    language = language_of(items or await unit.facts.list(category=name, limit=MAX_ITEMS_PER_CATEGORY))
+    name = facts[0].category
+    items = facts[: request.max_items_per_category]
+    summary = _summary(facts, category) if len(items) < len(facts) else ""
+    language = language_of(items or facts[:MAX_ITEMS_PER_CATEGORY])
     title = _TITLES[language].get(name, " ".join(name.split()))
     lines = [f"- {statement.sentence(language)}" for statement in statements_of(items)]
     return CategoryBlock(
@@ -186,17 +185,19 @@ async def _block(
     )
 
 
-async def _summary(unit: UnitOfWork, name: str, category: Category | None) -> str:
+def _summary(facts: Sequence[Fact], category: Category | None) -> str:
     """The stored summary while it holds; else one of the latest facts, so that nothing is told that was taken back."""
-    if category is not None and holds(category, await stamp_of(unit, name)):
+    if category is not None and holds(category, stamp_of(facts)):
         return category.summary
-    facts = await unit.facts.list(category=name, limit=_LATEST)
-    language = language_of(facts)
+    latest = facts[:_LATEST]
+    language = language_of(latest)
     sentences = tuple(
-        SourceSentence(text=statement.sentence(language), weight=statement.weight) for statement in statements_of(facts)
+        SourceSentence(text=statement.sentence(language), weight=statement.weight)
+        for statement in statements_of(latest)
     )
     if not sentences:
         return ""
-    user_id = facts[0].user_id
-    request = SummaryRequest(user_id=user_id, category=name, language=language, sentences=sentences)
+    request = SummaryRequest(
+        user_id=facts[0].user_id, category=facts[0].category, language=language, sentences=sentences
+    )
     return ExtractiveWriter().choose(request)

@@ -12,12 +12,13 @@ from typing import TypeVar
 import structlog
 from typing_extensions import override
 
-from ..language.wording import Statement, language_of, statements_of
+from ..facts.validity import is_current
+from ..language.wording import Statement, labels_of, language_of, own_words, statements_of
 from ..language.written import Language
 from ..ports.models.summaries import SourceSentence, SummaryRequest, SummaryWriter
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.errors import ModelUnavailable
-from ..values.facts import SPEAKER, Category, Fact, FactStatus
+from ..values.facts import SPEAKER, Category, Fact
 from ..values.ids import category_id
 from ..values.text import normalise
 from ..values.text_caches import clear_with_texts
@@ -25,8 +26,10 @@ from ..values.text_caches import clear_with_texts
 MAX_PART = 24
 """A category of more statements is summarised in parts."""
 
-MAX_FACTS = 5_000
-"""A summary is made of this many facts at most, the latest recorded."""
+MAX_FACTS = 500
+"""A category is told by this many facts at most, the latest recorded: whoever tells it reads them all, to see whether
+its summary still holds.
+"""
 
 _ABOUT_USER, _KNOWN_BEFORE = 0.3, 0.2
 _ItemT = TypeVar("_ItemT")
@@ -142,11 +145,11 @@ async def refresh_summaries(
     for name in names:
         known = stored.get(name)
         async with record.reading(user_id=user_id) as unit:
-            stamp = await stamp_of(unit, name)
-            digest = f"{writer.writer_id} {stamp}"
-            if known is not None and known.digest == digest and not force:
-                continue
-            facts = await unit.facts.list(category=name, limit=MAX_FACTS)
+            facts = await list_told(unit, name, now)
+        stamp = stamp_of(facts)
+        digest = f"{writer.writer_id} {stamp}"
+        if known is not None and known.digest == digest and not force:
+            continue
         previous = known.summary if known else ""
         try:
             summary = await summarise(facts, writer=writer, user_id=user_id, category=name, previous=previous)
@@ -171,11 +174,21 @@ async def refresh_summaries(
     return changed
 
 
-async def stamp_of(unit: UnitOfWork, category: str) -> str:
-    """What changes whenever a fact of the category is added, archived, restored, deleted or erased; cheap to ask."""
-    counts = [await unit.facts.count(category=category, status=status) for status in FactStatus]
-    latest = await unit.facts.list(category=category, limit=1)
-    return ":".join([*map(str, counts), *(fact.fact_id for fact in latest)])
+async def list_told(unit: UnitOfWork, category: str, now: datetime) -> list[Fact]:
+    """The facts of a category that are told at a time (`is_current`), of the `MAX_FACTS` latest recorded."""
+    return [fact for fact in await unit.facts.list(category=category, limit=MAX_FACTS) if is_current(fact, now)]
+
+
+def stamp_of(facts: Sequence[Fact]) -> str:
+    """What changes whenever other facts are told, or the same ones otherwise: in doubt, negated, no longer planned.
+
+    Uses, and what they or age do to confidence, leave it as it is.
+    """
+    digest = blake2s(digest_size=16)
+    for fact in facts:
+        said = (fact.fact_id, fact.subject, fact.predicate, fact.object, own_words(fact) or "", *labels_of(fact))
+        digest.update("\0".join((*said, "\n")).encode("utf-8", "replace"))
+    return digest.hexdigest()
 
 
 def holds(category: Category, stamp: str) -> bool:

@@ -15,6 +15,7 @@ from memory.tiers.priority import STATIC_WEIGHTS
 from memory.tiers.summaries import ExtractiveWriter, refresh_summaries
 from memory.values.facts import Fact, FactStatus
 from storage.inmemory.record import InMemoryRecord
+from tests.memory.diary import Diary
 from tests.memory.tiers.facts import NOW, days_ago, fact
 
 
@@ -29,8 +30,8 @@ class WordCounter(TokenCounter):
 class Contexts:
     """A record with facts, and contexts of it."""
 
-    def __init__(self) -> None:
-        self.record = InMemoryRecord()
+    def __init__(self, record: InMemoryRecord | None = None) -> None:
+        self.record = record or InMemoryRecord()
         self.tally = AccessTally(self.record, interval_s=3_600)
         self.builder = ContextBuilder(record=self.record, tally=self.tally, tokens=WordCounter())
 
@@ -88,6 +89,67 @@ async def test_nothing_is_told_that_was_taken_back_since_the_summary_was_written
     context = await contexts.build(max_items_per_category=0)
     assert "tea" not in context.text
     assert "jazz" in context.text
+
+
+DOUBTS = [
+    (
+        ("I work at Nokia.", "user | works_at | Nokia"),
+        ("My boss is Anna.", "user | manager | Anna"),
+        ("I work at Ericsson now.", "user | works_at | Ericsson"),
+        "In doubt since something changed: The user's manager is Anna.",
+    ),
+    (
+        ("我在宏碁上班。", "user | works_at | 宏碁"),
+        ("我的主管是雅婷。", "user | manager | 雅婷"),
+        ("我換到華碩上班了。", "user | works_at | 華碩"),
+        "情況有變，尚待確認：使用者的主管是雅婷。",
+    ),
+    (
+        ("我在小米上班。", "user | works_at | 小米"),
+        ("我的主管是张伟。", "user | manager | 张伟"),
+        ("我换到华为上班了。", "user | works_at | 华为"),
+        "情况有变，尚待确认：用户的主管是张伟。",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "dependent", "change", "told"), DOUBTS)
+async def test_a_summary_tells_of_the_doubt_about_what_hangs_on_a_change(
+    diary: Diary, before: tuple[str, str], dependent: tuple[str, str], change: tuple[str, str], told: str
+) -> None:
+    await diary.tell("2026-01-05", *before)
+    await diary.tell("2026-01-06", *dependent)
+    await refresh_summaries(diary.record, "ann", writer=ExtractiveWriter(), now=diary.now)
+    await diary.tell("2026-02-06", *change)
+    contexts = Contexts(diary.record)
+    for refreshed in (False, True):
+        if refreshed:
+            await refresh_summaries(diary.record, "ann", writer=ExtractiveWriter(), now=diary.now)
+        [summary] = [c.summary for c in await contexts.builder.categories("ann", now=NOW) if c.name == "relationships"]
+        context = await contexts.build(categories=("relationships",), max_items_per_category=0)
+        assert summary == told
+        assert context.text.splitlines()[1:] == [told]
+    await contexts.tally.close()
+
+
+PASSED = [
+    ("I live in Tokyo until December 2025.", "user | lives_in | Tokyo | time=until December 2025"),
+    ("我住在東京到2025年12月。", "user | lives_in | 東京 | time=到2025年12月"),
+    ("我在东京住到2025年12月。", "user | lives_in | 东京 | time=到2025年12月"),
+]
+
+
+@pytest.mark.parametrize(("message", "fact_"), PASSED)
+async def test_a_state_is_told_until_its_time_has_passed(diary: Diary, message: str, fact_: str) -> None:
+    await diary.tell("2025-11-20", message, fact_)
+    await refresh_summaries(diary.record, "ann", writer=ExtractiveWriter(), now=diary.now)
+    contexts = Contexts(diary.record)
+    [then] = await contexts.builder.categories("ann", now=diary.now)
+    [now] = await contexts.builder.categories("ann", now=NOW)
+    assert (bool(then.summary), now.summary) == (True, "")
+    for most in (0, 10):
+        assert await contexts.build(max_items_per_category=most) == Context()
+    await contexts.tally.close()
 
 
 async def test_only_the_categories_asked_for_are_told(contexts: Contexts) -> None:

@@ -1,6 +1,7 @@
 """Summaries of categories: readable, stable, cached, in levels (002 §5.1, §9.2)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,14 +14,16 @@ from memory.tiers.summaries import (
     CachedWriter,
     ExtractiveWriter,
     holds,
+    list_told,
     refresh_summaries,
     stamp_of,
     summarise,
 )
 from memory.values.errors import ModelUnavailable
-from memory.values.facts import Category, Fact, FactStatus
+from memory.values.facts import Category, Ending, Fact, FactStatus
 from memory.values.predicates import PREDICATES
 from memory.values.text_caches import forget_texts
+from memory.values.understanding.readings import Qualifier
 from storage.inmemory.record import InMemoryRecord
 from tests.memory.tiers.facts import NOW, days_ago, fact
 
@@ -65,6 +68,13 @@ async def add(record: InMemoryRecord, *facts: Fact) -> None:
 async def categories(record: InMemoryRecord) -> dict[str, Category]:
     async with record.reading(user_id="ann") as unit:
         return {category.name: category for category in await unit.categories.list()}
+
+
+async def is_kept(record: InMemoryRecord) -> bool:
+    """Whether the stored summary of the preferences is that of the facts as they are now."""
+    async with record.reading(user_id="ann") as unit:
+        told = await list_told(unit, "preferences", NOW)
+    return holds((await categories(record))["preferences"], stamp_of(told))
 
 
 @pytest.mark.parametrize(
@@ -154,11 +164,32 @@ class TestRefreshing:
         assert len(writer.requests) == 3
         async with record.writing(user_id="ann") as unit:
             await unit.facts.update_status(tea.fact_id, FactStatus.ARCHIVED, now=NOW)
-            stamp = await stamp_of(unit, "preferences")
             await unit.commit()
-        assert not holds((await categories(record))["preferences"], stamp)
+        assert not await is_kept(record)
         await refresh_summaries(record, "ann", writer=writer, now=NOW)
-        assert holds((await categories(record))["preferences"], stamp)
+        assert await is_kept(record)
+
+    @pytest.mark.parametrize(
+        ("changed", "kept"),
+        [
+            ({"doubtful_since": NOW}, False),
+            ({"qualifiers": ()}, False),
+            ({"object": "green tea"}, False),
+            ({"ending": Ending.ENDED}, False),
+            ({"confidence": 0.5, "decayed_at": NOW}, True),
+            ({"accessed_at": NOW, "access_count": 3}, True),
+        ],
+    )
+    async def test_a_summary_holds_no_longer_when_one_of_its_facts_is_told_otherwise(
+        self, changed: dict[str, Any], kept: bool
+    ) -> None:
+        tea = fact("user", "likes", "tea", qualifiers=(Qualifier.PLANNED,))
+        record = await saved(tea)
+        await refresh_summaries(record, "ann", writer=ExtractiveWriter(), now=NOW)
+        async with record.writing(user_id="ann") as unit:
+            await unit.facts.update(tea.model_copy(update=changed))
+            await unit.commit()
+        assert await is_kept(record) is kept
 
     async def test_another_writer_writes_all_again(self) -> None:
         record = await saved(fact("user", "likes", "tea"))
@@ -182,8 +213,7 @@ class TestRefreshing:
         assert await refresh_summaries(record, "ann", writer=writer, now=NOW) == 1
         stored = (await categories(record))["preferences"]
         assert stored.summary == "The user likes tea."
-        async with record.reading(user_id="ann") as unit:
-            assert holds(stored, await stamp_of(unit, "preferences"))
+        assert await is_kept(record)
         assert await refresh_summaries(record, "ann", writer=writer, now=NOW) == 0
         writer.away = False
         assert await refresh_summaries(record, "ann", writer=writer, now=NOW) == 1
