@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from ..language.times import resolve_time
 from ..values.facts import Doubt, Ending, Fact, Standing, Validity
 from ..values.predicates import ONE_VALUED
 from .asked_times import AskedTime
@@ -13,10 +14,24 @@ from .statements import EVENTS, SCHEDULES
 Standings = dict[str, Standing]
 """By id of the fact."""
 
+_UNDATED = SCHEDULES - {"scheduled_at", "deadline"}
+"""What lies ahead and does not name its time as its object."""
+
 
 def is_current(fact: Fact, now: datetime) -> bool:
     """Whether nothing is known by which it is over; a plan or an event is not over because its time has passed."""
     return fact.ending is None and not (_is_state(fact) and fact.valid_to is not None and fact.valid_to <= now)
+
+
+def is_told(fact: Fact, now: datetime) -> bool:
+    """Whether a context or a summary tells a fact.
+
+    What is over is not told, nor is a plan whose time has passed since it was made: nobody has said what became of it.
+    """
+    if not is_current(fact, now):
+        return False
+    due = _due(fact) if fact.is_planned or fact.predicate in _UNDATED else None
+    return due is None or due <= fact.recorded_at or now < due
 
 
 def standings_of(timeline: Sequence[Fact], asked: AskedTime | None, now: datetime) -> Standings:
@@ -83,6 +98,14 @@ def entries_instead(fact: Fact, timeline: Sequence[Fact], standings: Standings) 
     if fact.ended_by is None or fact.ending is Ending.RETRACTED or _is_told_as_past(fact):
         return []
     return [fact.ended_by]
+
+
+def _due(fact: Fact) -> datetime | None:
+    """When the time of a plan has passed; None where it has none. What is to begin "in March" may begin until April."""
+    if fact.valid_to is not None or fact.valid_from is None:
+        return fact.valid_to
+    said = resolve_time(fact.time, fact.recorded_at, ahead=True) if fact.time else None
+    return (said.end if said else None) or fact.valid_from
 
 
 def _is_state(fact: Fact) -> bool:

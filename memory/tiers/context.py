@@ -153,7 +153,7 @@ class ContextBuilder:
 
 
 async def read_blocks(unit: UnitOfWork, request: ContextRequest, *, rules: PriorityRules) -> list[CategoryBlock]:
-    """The blocks of all categories asked for that have facts to tell (`is_current`), highest priority first."""
+    """The blocks of all categories asked for that have facts to tell (`is_told`), highest priority first."""
     counts = await unit.categories.count_items_per_category()
     names = [name for name in counts if request.categories is None or name in request.categories]
     stored = {category.name: category for category in await unit.categories.list()}

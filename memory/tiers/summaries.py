@@ -12,7 +12,7 @@ from typing import TypeVar
 import structlog
 from typing_extensions import override
 
-from ..facts.validity import is_current
+from ..facts.validity import is_told
 from ..language.wording import Statement, labels_of, language_of, own_words, statements_of
 from ..language.written import Language
 from ..ports.models.summaries import SourceSentence, SummaryRequest, SummaryWriter
@@ -175,8 +175,8 @@ async def refresh_summaries(
 
 
 async def list_told(unit: UnitOfWork, category: str, now: datetime) -> list[Fact]:
-    """The facts of a category that are told at a time (`is_current`), of the `MAX_FACTS` latest recorded."""
-    return [fact for fact in await unit.facts.list(category=category, limit=MAX_FACTS) if is_current(fact, now)]
+    """The facts of a category that are told at a time (`is_told`), of the `MAX_FACTS` latest recorded."""
+    return [fact for fact in await unit.facts.list(category=category, limit=MAX_FACTS) if is_told(fact, now)]
 
 
 def stamp_of(facts: Sequence[Fact]) -> str:

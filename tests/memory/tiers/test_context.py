@@ -136,11 +136,15 @@ PASSED = [
     ("I live in Tokyo until December 2025.", "user | lives_in | Tokyo | time=until December 2025"),
     ("我住在東京到2025年12月。", "user | lives_in | 東京 | time=到2025年12月"),
     ("我在东京住到2025年12月。", "user | lives_in | 东京 | time=到2025年12月"),
+    ("We are flying to Lisbon in February.", "user | travels_to | Lisbon | time=in February"),
+    ("我們二月要搬到三峽。", "user | lives_in | 三峽 | planned, time=二月"),
+    ("我们二月要去里斯本旅游。", "user | travels_to | 里斯本 | planned, time=二月"),
+    ("I want to finish my thesis by February.", "user | goal | finish my thesis | time=by February"),
 ]
 
 
 @pytest.mark.parametrize(("message", "fact_"), PASSED)
-async def test_a_state_is_told_until_its_time_has_passed(diary: Diary, message: str, fact_: str) -> None:
+async def test_a_state_or_a_plan_is_told_until_its_time_has_passed(diary: Diary, message: str, fact_: str) -> None:
     await diary.tell("2025-11-20", message, fact_)
     await refresh_summaries(diary.record, "ann", writer=ExtractiveWriter(), now=diary.now)
     contexts = Contexts(diary.record)
@@ -149,6 +153,25 @@ async def test_a_state_is_told_until_its_time_has_passed(diary: Diary, message: 
     assert (bool(then.summary), now.summary) == (True, "")
     for most in (0, 10):
         assert await contexts.build(max_items_per_category=most) == Context()
+    await contexts.tally.close()
+
+
+@pytest.mark.parametrize(
+    ("message", "fact_"),
+    [
+        ("We flew to Lisbon last year.", "user | travels_to | Lisbon | past, time=last year"),
+        ("我去年去了京都玩。", "user | travels_to | 京都 | past, time=去年"),
+        ("我去年参加了马拉松。", "user | attended | 马拉松 | time=去年"),
+        ("We will move to York some day.", "user | lives_in | York | planned"),
+        ("The concert is on 20 January.", "concert | scheduled_at | 20 January | time=20 January"),
+    ],
+)
+async def test_what_was_past_when_it_was_said_and_what_has_or_names_its_time_is_told(
+    diary: Diary, message: str, fact_: str
+) -> None:
+    await diary.tell("2026-01-05", message, fact_)
+    contexts = Contexts(diary.record)
+    assert [len(block.items) for block in (await contexts.build()).blocks] == [1]
     await contexts.tally.close()
 
 
