@@ -176,7 +176,7 @@ class FactArgs(Section):
     )
     archive_after_days: float = Field(default=90, gt=0, description="A fact that is older than so many days …")
     archive_below: float = Field(
-        default=0.3, ge=0, le=1, description="… and of less confidence than this is archived by the weekly job."
+        default=0.05, ge=0, le=1, description="… and of less confidence than this is archived by the weekly job."
     )
     orphans_after_days: float = Field(
         default=90, gt=0, description="An entry of the log that nothing was made of is deleted after so many days."

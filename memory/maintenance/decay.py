@@ -18,7 +18,8 @@ class MaintenanceRules(Value):
     Args:
         half_life_days: After so many days without use, the confidence of a fact is a half of what it was.
         archive_after_days: A fact that was recorded longer ago than this …
-        archive_below: … and whose confidence is below this is archived.
+        archive_below: … and whose confidence is below this is archived: with these half-lives what was stated at 0.4
+            after 90 days without use, what was stated at 1 after 130.
         promote_within_days: A use within so many days raises the confidence …
         promotion: … by this share of the distance to 1, once for all uses since the last time.
         smallest_change: Confidence is lowered in steps of at least this much, so that a job rewrites few facts.
@@ -29,7 +30,7 @@ class MaintenanceRules(Value):
 
     half_life_days: float = Field(default=HALF_LIFE_DAYS, gt=0)
     archive_after_days: float = Field(default=90, gt=0)
-    archive_below: float = Field(default=0.3, ge=0, le=1)
+    archive_below: float = Field(default=0.05, ge=0, le=1)
     promote_within_days: float = Field(default=7, gt=0)
     promotion: float = Field(default=0.1, ge=0, le=1)
     smallest_change: float = Field(default=0.01, ge=0, le=1)

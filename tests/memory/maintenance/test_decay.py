@@ -74,16 +74,26 @@ def test_what_lasts_neither_decays_nor_is_archived(predicate: str) -> None:
     assert RULES.decayed(lasting, NOW) == lasting
     assert not RULES.is_archived(lasting, NOW)
     letter = MaintenanceRules(lasting=frozenset())
-    assert letter.decayed(lasting, NOW).confidence < 0.1
-    assert letter.is_archived(lasting, NOW)
+    decayed = letter.decayed(lasting, NOW)
+    assert decayed.confidence < lasting.confidence
+    assert letter.is_archived(decayed, NOW)
 
 
 @pytest.mark.parametrize(
     ("days", "confidence", "archived"),
-    [(90, 0.29, False), (90.1, 0.29, True), (90.1, 0.3, False), (400, 0.0, True), (10, 0.0, False)],
+    [(90, 0.04, False), (90.1, 0.04, True), (90.1, 0.05, False), (400, 0.0, True), (10, 0.0, False)],
 )
 def test_the_old_and_unsure_is_archived(days: float, confidence: float, archived: bool) -> None:
     assert RULES.is_archived(fact("user", "likes", "tea", days=days, confidence=confidence), NOW) is archived
+
+
+@pytest.mark.parametrize(
+    ("stated", "days", "archived"),
+    [(0.35, 89, False), (0.35, 91, True), (0.8, 119, False), (0.8, 121, True), (1.0, 129, False), (1.0, 131, True)],
+)
+def test_without_use_what_is_surer_is_archived_later(stated: float, days: float, archived: bool) -> None:
+    unused = RULES.decayed(fact("user", "lives_in", "Leeds", days=days, confidence=stated), NOW)
+    assert RULES.is_archived(unused, NOW) is archived
 
 
 def test_only_what_is_active_changes() -> None:

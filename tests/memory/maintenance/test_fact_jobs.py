@@ -172,7 +172,7 @@ class TestWeekly:
     async def test_age_lowers_confidence_and_archives_what_is_old_and_unsure(self) -> None:
         house = House()
         await house.add(
-            fact("user", "likes", "old", days=95),
+            fact("user", "likes", "old", days=125),
             fact("user", "likes", "month", days=30),
             fact("user", "likes", "used", days=400, accessed_at=days_ago(2)),
             fact("user", "allergic_to", "peanuts", days=900),
@@ -182,7 +182,7 @@ class TestWeekly:
         assert await house.said() == ["month", "peanuts", "used"]
         confidence = {one.object: one.confidence for one in (await house.all()).values()}
         assert confidence == {
-            "old": pytest.approx(0.8 * 0.5 ** (95 / 30)),
+            "old": pytest.approx(0.8 * 0.5 ** (125 / 30)),
             "month": pytest.approx(0.4),
             "used": pytest.approx(0.8 * 0.5 ** (2 / 30)),
             "peanuts": 0.8,
