@@ -2,14 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import structlog
 from typing_extensions import override
 
 from ..ports.services import UseCounter
-from ..ports.stores.record import SystemOfRecord
+from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..ports.stores.repositories import Access
 from ..values.errors import Unavailable
 from ..values.facts import CategoryAccess
@@ -107,19 +107,31 @@ class AccessTally(UseCounter):
             await unit.entities.count_accesses(by_kind.get(ItemKind.ENTITY, []))
             await unit.memories.count_accesses(by_kind.get(ItemKind.MEMORY, []))
             await unit.typed_memories.count_accesses(by_kind.get(ItemKind.TYPED_MEMORY, []))
-            await unit.facts.count_accesses(by_kind.get(Held.FACT, []))
-            await unit.category_accesses.create_many(
-                [_category_access(user_id, access) for access in by_kind.get(Held.CATEGORY, [])]
-            )
+            facts = by_kind.get(Held.FACT, [])
+            await unit.facts.count_accesses(facts)
+            used = by_kind.get(Held.CATEGORY, []) + await _categories_of(unit, facts)
+            await unit.category_accesses.create_many(_category_accesses(user_id, used))
             await unit.commit()
 
 
-def _category_access(user_id: str, access: Access) -> CategoryAccess:
-    """One use for all prompts that held the category between two writes, so that their number grows slowly."""
-    return CategoryAccess(
-        access_id=derive_id("category access", user_id, access.item_id, access.at.isoformat()),
-        user_id=user_id,
-        category=access.item_id,
-        accessed_at=access.at,
-        source="prompt",
-    )
+async def _categories_of(unit: UnitOfWork, facts: Sequence[Access]) -> list[Access]:
+    """The uses of the categories of facts."""
+    at = {access.item_id: access.at for access in facts}
+    return [Access(fact.category, 1, at[fact.fact_id]) for fact in await unit.facts.get_many(list(at))]
+
+
+def _category_accesses(user_id: str, used: Iterable[Access]) -> list[CategoryAccess]:
+    """One use of each category for all that held it between two writes, so that their number grows slowly."""
+    last: dict[str, datetime] = {}
+    for access in used:
+        last[access.item_id] = max(access.at, last.get(access.item_id, access.at))
+    return [
+        CategoryAccess(
+            access_id=derive_id("category access", user_id, category, at.isoformat()),
+            user_id=user_id,
+            category=category,
+            accessed_at=at,
+            source="use",
+        )
+        for category, at in last.items()
+    ]

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from memory.governance.review import ReviewRules, review_user
 from memory.values.entities import EntityStatus
 from testing.fakes.reader import stated
@@ -30,6 +32,26 @@ async def test_only_what_the_answer_quotes_is_used(world: World) -> None:
     counts = await used(world)
     assert (counts[quoted], counts["AI-Box"], counts["fact 三樓機房"]) == (1, 1, 1)
     assert [text for text, count in counts.items() if count] == ["AI-Box", quoted, "fact 三樓機房"]
+
+
+@pytest.mark.parametrize(
+    ("told", "fact", "question", "category"),
+    [
+        ("我最喜歡爵士樂。", "user | likes | 爵士樂", "我最喜歡什麼？", "preferences"),
+        ("我最喜欢爵士乐。", "user | likes | 爵士乐", "我最喜欢什么？", "preferences"),
+        ("My favourite music is jazz.", "user | likes | jazz", "What is my favourite music?", "preferences"),
+    ],
+)
+async def test_the_category_of_what_an_answer_states_is_used(
+    world: World, told: str, fact: str, question: str, category: str
+) -> None:
+    world.language.scripted[told] = stated(told, fact)
+    await world.say(told)
+    _, replied, _ = await world.say(question, session="asking")
+    assert replied.answer.fact_ids
+    await world.tally.flush()
+    async with world.record.reading(user_id="ann") as unit:
+        assert await unit.category_accesses.last_accessed() == {category: world.now}
 
 
 async def test_a_question_without_an_answer_uses_nothing(world: World) -> None:

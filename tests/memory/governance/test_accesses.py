@@ -117,8 +117,8 @@ async def test_what_a_prompt_held_of_facts_and_categories_is_counted() -> None:
         await unit.commit()
     tally = AccessTally(record, interval_s=3600)
     for hours in (1, 2):
+        tally.add(Held.CATEGORY, ["preferences"], user_id="ann", at=NOW + timedelta(hours=hours - 0.5))
         tally.add(Held.FACT, ["f"], user_id="ann", at=NOW + timedelta(hours=hours))
-        tally.add(Held.CATEGORY, ["preferences"], user_id="ann", at=NOW + timedelta(hours=hours))
     await tally.close()
     async with record.reading(user_id="ann") as unit:
         [used] = await unit.facts.list()
