@@ -1,8 +1,11 @@
 """What a user of the running service sees: real Serve, real HTTP, real weights, real stores."""
 
 import base64
+import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -20,6 +23,7 @@ from tests.e2e.conftest import Service
 
 pytestmark = pytest.mark.e2e
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 TRADITIONAL = ("我們公司上個月買了 AI-Box，放在三樓機房。", "它放在哪裡？", "AI-Box 放在哪裡？", "三樓機房")
 SIMPLIFIED = ("我们公司上个月买了 AI-Box，放在三楼机房。", "它放在哪里？", "AI-Box 放在哪里？", "三楼机房")
 ENGLISH = ("We bought an AI-Box last month. The AI-Box is in the server room.", "Where is it?", "AI-Box", "server room")
@@ -39,6 +43,35 @@ def test_a_conversation_in_each_language(service: Service, said: str, asked: str
         stranger = client.chat(asked, user_id=f"stranger to {user}")
         assert answer not in stranger.reply
         assert stranger.resolution.resolutions == ()
+
+
+def test_the_first_example_of_the_documentation_gives_the_reply_that_it_shows(service: Service) -> None:
+    page = (Path(__file__).parents[2] / "docs/getting-started.md").read_text(encoding="utf-8")
+    section = page.partition("## The same over HTTP")[2]
+    bodies = [json.loads(body) for body in re.findall(r"^say '(.+)'$", section, re.MULTILINE)]
+    shown = json.loads(section.partition("```json")[2].partition("```")[0])
+    for body in bodies:
+        url = f"http://127.0.0.1:{service.port}/chat"
+        given = httpx.post(url, json={**body, "wait": True}, timeout=60).json()
+    _assert_shows(shown, given)
+
+
+def _assert_shows(shown: Any, given: Any) -> None:
+    """What is shown is given: fields may be left out, days and small differences of confidence do not count."""
+    match shown:
+        case dict():
+            for name in shown:
+                _assert_shows(shown[name], given[name])
+        case list():
+            assert len(shown) == len(given)
+            for one, other in zip(shown, given, strict=True):
+                _assert_shows(one, other)
+        case float():
+            assert given == pytest.approx(shown, abs=0.05)
+        case str():
+            assert _DAY.sub("", given) == _DAY.sub("", shown)
+        case _:
+            assert given == shown
 
 
 def test_an_allergy_that_was_said_answers_in_chat_and_is_a_typed_memory_with_its_source(service: Service) -> None:

@@ -86,6 +86,17 @@ async def test_merge_split_rename_and_forget(http: httpx.AsyncClient) -> None:
     await send(http, "DELETE", f"/entities/{long}", 404)
 
 
+async def test_what_is_split_off_again_is_listed_and_found(http: httpx.AsyncClient) -> None:
+    await remember(http, "Borealis GmbH", "Aurora Labs")
+    await send(http, "POST", "/entities/merge", **{"into": "Aurora Labs", "from": "Borealis GmbH"})
+    apart = await send(http, "POST", "/entities/split", entity="Aurora Labs", names=["Borealis GmbH"])
+    assert (apart["entity"]["entity_value"], apart["entity"]["mention_count"]) == ("Borealis GmbH", 1)
+    listed = (await send(http, "GET", "/entities"))["results"]
+    assert {entity["entity_value"] for entity in listed} == {"Borealis GmbH", "Aurora Labs"}
+    [found, *_] = (await send(http, "POST", "/entities/search", query="Borealis GmbH"))["results"]
+    assert found["entity_value"] == "Borealis GmbH"
+
+
 async def test_relations_are_stated_learned_and_followed(http: httpx.AsyncClient) -> None:
     await send(http, "POST", "/chat", message="王小明在台積電工作。", wait=True)
     reply = await send(http, "GET", "/relations", entity="王小明")
