@@ -170,7 +170,7 @@ def _goes_on(text: str, fact: StatedFact, extraction: Extraction) -> bool:
     name = fold_lower(bare_name(fact.subject.text))
     rewritten = extraction.rewrite.replacements if extraction.rewrite else ()
     folded = fold_lower(text)
-    if any(name in said for said in (folded, *(fold_lower(replacement.written) for replacement in rewritten))):
+    if any(has_part(name, said) for said in (text, *(replacement.written for replacement in rewritten))):
         return True
     if any(_says_of_own(other, fact) for other in extraction.facts):
         return False

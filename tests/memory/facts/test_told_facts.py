@@ -54,6 +54,7 @@ async def test_what_a_question_tells_besides_is_learned(diary: Diary, message: s
         ("我爸在国企。", "我爸 | works_at | 国企", "我妈在医院。", "我妈 | works_at | 医院", "我爸 | works_at | 医院"),
         ("我弟弟的手機是 0912。", "我弟弟 | phone | 0912", "我老闆的手機是 0987。", "", "我弟弟 | phone | 0987"),
         ("Rent is 1,600.", "Rent | price | 1,600", "The Lisbon trip is cancelled.", "", "Rent | status | cancelled"),
+        ("Ed is nine.", "Ed | age | nine", "I sold the red car", "", "Ed | owns | car"),
         ("Isla is nine.", "Isla | age | nine", "I've sold the car", "", "Isla | owns | car"),
     ],
 )  # fmt: skip
