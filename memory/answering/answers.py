@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 
 from ..values.base import Timestamp, Value
-from ..values.hits import Hit
+from ..values.hits import Hit, QuestionResult, SearchResult
 from ..values.understanding.dialogue import Turn
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.resolutions import Clarification
@@ -28,6 +28,7 @@ class AnswerRequest(Value):
         extraction: What was understood of the message: its intents, facts, names and requests to remember.
         hits: What retrieval found, best first, what holds before what it replaced.
         unanswered: The calibrated probability that none of them answers; None where nobody read them.
+        questions: Where the message asks several, each with what answers it, in order.
         turns: The conversation before the message, oldest first.
     """
 
@@ -38,8 +39,14 @@ class AnswerRequest(Value):
     extraction: Extraction = Extraction()
     hits: tuple[Hit, ...] = ()
     unanswered: float | None = None
+    questions: tuple[QuestionResult, ...] = ()
     turns: tuple[Turn, ...] = ()
     now: Timestamp
+
+    def with_found(self, result: SearchResult | QuestionResult) -> "AnswerRequest":
+        """The same with what was found."""
+        questions = result.questions if isinstance(result, SearchResult) else ()
+        return self.model_copy(update={"hits": result.hits, "unanswered": result.unanswered, "questions": questions})
 
 
 class Answer(Value):

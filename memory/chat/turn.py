@@ -78,9 +78,7 @@ class ChatTurn:
         asked = understood.as_asked(message.message, now=message.now)
         result = SearchResult() if postponed else await self._retrieve(message, asked)
         yield Found(result=result)
-        answer = await self._answerer.answer(
-            asked.model_copy(update={"hits": result.hits, "unanswered": result.unanswered})
-        )
+        answer = await self._answerer.answer(asked.with_found(result))
         self._count_uses(message, answer, result)
         yield Replied(answer=answer)
         reply = Reply(

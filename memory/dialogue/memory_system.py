@@ -71,7 +71,7 @@ class RetrievedContext(Value):
     def asked(self) -> AnswerRequest:
         """The message for an answerer, with what was found."""
         asked = self.understood.as_asked(self.message, now=self.at)
-        return asked.model_copy(update={"hits": self.result.hits, "unanswered": self.result.unanswered})
+        return asked.with_found(self.result)
 
 
 class ConversationTurn(Value):

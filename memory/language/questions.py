@@ -57,6 +57,7 @@ _DATE = re.compile(
 _LIES_AHEAD = re.compile(r"\b(?:when is|when's|when are|will|going to)\b|要|会|将")
 _LIES_BEHIND = re.compile(r"\b(?:did|was|were|had|ago)\b|[的了过][ ?!.。~\n]*$|[以之]前")
 _FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_THIRD_PERSON = re.compile(r"[他她它牠祂]|\b(?:he|him|his|she|hers?|it|its|they|them|their|theirs)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
@@ -121,6 +122,18 @@ def questions_of(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:
     sentences = [_JOINED.sub("", sentence).strip() for sentence in _ENDS.split(query)]
     telling = [sentence for sentence in sentences if len(analyzer.content_terms(sentence)) >= _MIN_TERMS]
     return (query, *telling[:MAX_QUESTIONS]) if len(telling) > 1 else (query,)
+
+
+def several_asked(query: str, analyzer: KeywordAnalyzer) -> tuple[str, ...]:
+    """Each of the questions of a query that asks several; empty where it asks one and says something besides."""
+    told = questions_of(query, analyzer)[1:]
+    asked = [part for part in told if is_question(part) or _MARK.match(query.partition(part)[2][:2])]
+    return tuple(asked) if len(asked) > 1 else ()
+
+
+def refers_back(text: str) -> bool:
+    """Whether a text has a pronoun of the third person, so that it may mean what stands before it."""
+    return bool(_THIRD_PERSON.search(text))
 
 
 def speaks_of_self(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Reading the best memories together with the question: which answer it, in which words, or that none does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,9 @@ from ..answering.corrections import drop_corrected
 from ..answering.evidence import may_answer, takes_place_of
 from ..answering.validity import states_outdated, value_instead, words_that_hold
 from ..facts.asked_times import find_asked_time
+from ..language.keywords import KeywordAnalyzer
 from ..language.latin_tokens import find_codes, widen_to_identifiers
-from ..language.questions import is_question
+from ..language.questions import is_question, refers_back, several_asked
 from ..language.sentences import split_sentences
 from ..language.wording import first_person
 from ..ports.models.answer_reading import (
@@ -26,7 +27,7 @@ from ..ports.services import Retriever
 from ..values.errors import Unavailable
 from ..values.evidence import ANSWERS, AnswerRecipe
 from ..values.facts import Validity
-from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
+from ..values.hits import Hit, HitKind, QuestionResult, SearchRequest, SearchResult
 from ..values.text import fold, fold_lower
 from ..values.understanding.dialogue import Role
 
@@ -87,6 +88,8 @@ class AnswerRetriever(Retriever):
     A memory that may answer nothing comes after all others: to what is asked again, the question itself is the best
     match.
 
+    Of a query with several questions each is read by itself, too. One with a pronoun answers no surer than the whole.
+
     A query that asks nothing is not read. A reader that is down is named in `degraded`, and the ranking stays as it was
     found; one with a full queue refuses the search (`Overloaded`).
 
@@ -100,6 +103,7 @@ class AnswerRetriever(Retriever):
         self._retriever = retriever
         self._reader = reader
         self._recipe = recipe
+        self._analyzer = KeywordAnalyzer()
 
     @override
     async def search(self, request: SearchRequest) -> SearchResult:
@@ -108,16 +112,32 @@ class AnswerRetriever(Retriever):
         wider = request.model_copy(update={"top_k": max(request.top_k, _FOUND * self._recipe.lines)})
         result = await self._retriever.search(wider)
         rows = self._rows(result.hits)
-        hits, degraded, unanswered = result.hits, result.degraded, None if result.degraded else 1.0
+        found = result.model_copy(update={"unanswered": None if result.degraded else 1.0})
         if rows:
             try:
-                readings = await self._read(request, rows)
-                hits = self._ranked(request, hits, rows, readings)
-                unanswered = min(reading.unanswered for reading in readings)
+                found = _together(await self._found(request, result.hits, rows), degraded=result.degraded)
             except Unavailable as error:
                 _log.warning("retrieval_degraded", part=PART, component=error.component, error=error.message)
-                degraded, unanswered = (*degraded, PART), None
-        return SearchResult(hits=hits[: request.top_k], unanswered=unanswered, degraded=degraded)
+                found = result.model_copy(update={"degraded": (*result.degraded, PART)})
+        return found.model_copy(update={"hits": found.hits[: request.top_k]})
+
+    async def _found(
+        self, request: SearchRequest, hits: Sequence[Hit], rows: Sequence[Sequence[_Line]]
+    ) -> list[QuestionResult]:
+        """What answers the query as a whole and, where it holds several questions, each of them."""
+        questions = (request.query, *several_asked(request.query, self._analyzer))
+        readings = await self._read(request, questions, rows)
+        whole = readings[: len(rows)]
+        found = []
+        for place, question in enumerate(questions):
+            of_question = readings[place * len(rows) : (place + 1) * len(rows)]
+            if place and refers_back(question):
+                of_question = [_no_surer(*pair) for pair in zip(of_question, whole, strict=True)]
+            asked = request.model_copy(update={"query": question})
+            ranked = self._ranked(asked, hits, rows, of_question)[: request.top_k]
+            unanswered = min(reading.unanswered for reading in of_question)
+            found.append(QuestionResult(question=question, hits=ranked, unanswered=unanswered))
+        return found
 
     def _rows(self, hits: Sequence[Hit]) -> list[list[_Line]]:
         """What is read in one pass each: the best memories, and excerpts of documents, which would leave no room."""
@@ -126,15 +146,19 @@ class AnswerRetriever(Retriever):
         memories = [line for line in lines if line.hit.kind is not HitKind.KNOWLEDGE]
         return [row[: self._recipe.lines] for row in (memories, excerpts) if row]
 
-    async def _read(self, request: SearchRequest, rows: Sequence[Sequence[_Line]]) -> list[AnswerReading]:
+    async def _read(
+        self, request: SearchRequest, questions: Sequence[str], rows: Sequence[Sequence[_Line]]
+    ) -> list[AnswerReading]:
+        """All rows read with the first question, then with the next."""
         return await self._reader.read(
             [
                 AnswerReadRequest(
-                    question=request.query,
+                    question=question,
                     lines=tuple(line.dated for line in row),
                     now=request.now,
                     of_documents=row[0].hit.kind is HitKind.KNOWLEDGE,
                 )
+                for question in questions
                 for row in rows
             ]
         )
@@ -156,14 +180,40 @@ class AnswerRetriever(Retriever):
         read = _with_same_codes(read, request.query)
         read = {id_: _in_its_place(hit, read) for id_, hit in read.items()}
         read = {id_: _as_replaced(hit, read) for id_, hit in read.items()}
-        scored = [self._scored(read.get(hit.id, hit)) for hit in hits]
-        # stable: what takes another's place stays before it
-        return tuple(sorted(scored, key=lambda hit: (_says_nothing(hit), -hit.score)))
+        return _best_first(self._scored(read.get(hit.id, hit)) for hit in hits)
 
     def _scored(self, hit: Hit) -> Hit:
         answers = 1.0 if "exact" in hit.parts else hit.parts.get(PART, 0.0)
         score = self._recipe.weight * answers + (1.0 - self._recipe.weight) * hit.score
         return hit.model_copy(update={"score": score, "parts": {"fused": hit.score, **hit.parts}})
+
+
+def _no_surer(reading: AnswerReading, whole: AnswerReading) -> AnswerReading:
+    """A reading of a question, no surer than that of the whole query in which it refers back to another."""
+    lines = tuple(
+        line.model_copy(update={"answers": min(line.answers, of_whole.answers)})
+        for line, of_whole in zip(reading.lines, whole.lines, strict=True)
+    )
+    return AnswerReading(lines=lines, unanswered=max(reading.unanswered, whole.unanswered))
+
+
+def _together(found: Sequence[QuestionResult], *, degraded: tuple[str, ...]) -> SearchResult:
+    """The result for a query, each hit as the question says that it answers most surely."""
+    surest: dict[str, Hit] = {}
+    for hit in (hit for result in found for hit in result.hits):
+        if hit.id not in surest or hit.parts.get(PART, 0.0) > surest[hit.id].parts.get(PART, 0.0):
+            surest[hit.id] = hit
+    return SearchResult(
+        hits=_best_first(surest.values()),
+        unanswered=min(result.unanswered for result in found),
+        questions=tuple(found[1:]),
+        degraded=degraded,
+    )
+
+
+def _best_first(hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Sorted; what takes another's place stays before it, and what may answer nothing comes last."""
+    return tuple(sorted(hits, key=lambda hit: (_says_nothing(hit), -hit.score)))
 
 
 def _is_read(request: SearchRequest) -> bool:

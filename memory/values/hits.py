@@ -138,15 +138,25 @@ class Hit(Value):
         return any(self.parts.get(name, 0.0) > 0 for name in ("exact", "keyword", "bm25"))
 
 
+class QuestionResult(Value):
+    """What was found for one question, with the calibrated probability that no memory answers it, 0 to 1."""
+
+    question: str
+    hits: tuple[Hit, ...] = ()
+    unanswered: float = 1.0
+
+
 class SearchResult(Value):
     """Hits, best first. `degraded` names the legs that could not answer; the others still did (DESIGN §7).
 
     `unanswered` is the calibrated probability that no memory answers, 0 to 1; None where the query was not read as a
-    question.
+    question. `questions` are those of a query that holds several, in order; then each hit is as the one says that it
+    answers most surely, and `unanswered` is that of the surest.
     """
 
     hits: tuple[Hit, ...] = ()
     unanswered: float | None = None
+    questions: tuple[QuestionResult, ...] = ()
     degraded: tuple[str, ...] = ()
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory.answering.extractive import ExtractiveAnswerer
+from memory.answering.several import SeveralAnswerer
 from memory.chat.additions import MemoryAdditions
 from memory.chat.entity_memory import EntityMemoryService
 from memory.chat.messages import Acknowledged, ChatMessage, NewMemory, Replied, Understood
@@ -125,7 +126,9 @@ class World:
         self.chat_turn = ChatTurn(
             reader=self.reader,
             retriever=OverviewRetriever(reading, record=self.record, analyzer=analyzer),
-            answerer=ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99)),
+            answerer=SeveralAnswerer(
+                ExtractiveAnswerer(analyzer=analyzer, min_cosine=CosineBounds(chinese=0.99, other=0.99))
+            ),
             additions=self.additions,
             uses=self.tally,
         )

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from memory.answering.answers import Answerer
 from memory.answering.extractive import ExtractiveAnswerer
+from memory.answering.several import SeveralAnswerer
 from memory.indexing.generations import PerSpace
 from memory.knowledge.base import KnowledgeBase
 from memory.knowledge.beside_memory import CorpusRetriever
@@ -69,12 +71,13 @@ def make_retriever(
     return RerankingRetriever(fused, reranker=RemoteReranker(remote), record=record)
 
 
-def make_answerer(args: AppArgs, *, model_id: str) -> ExtractiveAnswerer:
+def make_answerer(args: AppArgs, *, model_id: str) -> Answerer:
     """Builds the answerer; its cosine bounds are those of the settings, else those of the model's catalogue entry."""
     min_cosine = get_model(model_id).answer_min_cosine
     if args.answer_min_cosine is not None:
         min_cosine = CosineBounds(chinese=args.answer_min_cosine, other=args.answer_min_cosine)
-    return ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine, bounds=args.answers.bounds)
+    quoting = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=min_cosine, bounds=args.answers.bounds)
+    return SeveralAnswerer(quoting)
 
 
 def make_searching(

@@ -11,6 +11,7 @@ from memory.language.questions import (
     is_question,
     only_asks,
     questions_of,
+    several_asked,
 )
 
 
@@ -123,6 +124,20 @@ def test_a_question_tells_that_it_asks_about_the_past(question: str, is_past: bo
 )
 def test_each_sentence_that_says_something_is_a_question_beside_the_whole(query: str, also: list[str]) -> None:
     assert questions_of(query, KeywordAnalyzer()) == (query, *also)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("Where is the spare key? And when does the bank open?", ["Where is the spare key", "when does the bank open"]),
+        ("The bank was closed today. Where is the spare key?", []),
+        ("The bank was closed today? The spare key is lost?", ["The bank was closed today", "The spare key is lost"]),
+        ("我的狗叫什麼名字？我弟弟今年幾歲", ["我的狗叫什麼名字", "我弟弟今年幾歲"]),
+        ("我弟弟昨天搬家了。他的新地址是什么？", []),
+    ],
+)
+def test_of_several_sentences_those_that_ask_are_several_questions(query: str, asked: list[str]) -> None:
+    assert several_asked(query, KeywordAnalyzer()) == tuple(asked)
 
 
 def test_a_long_query_is_not_searched_for_sentence_by_sentence() -> None:
