@@ -23,14 +23,14 @@ _TOTALS = {
 
 
 def tables(summaries: Summaries) -> list[Table]:
-    """The totals of all systems, and a table by type of each."""
-    shown = [_rich("Totals", *_totals(summaries))]
+    """The totals of all systems, all beside each other by type and language, and a table by type of each."""
+    shown = [_rich("Totals", *_totals(summaries)), _rich("Right %", *_beside(summaries))]
     return shown + [_rich(system, *_by_type(summary)) for system, summary in summaries.items()]
 
 
 def markdown(summaries: Summaries, *, about: str) -> str:
     """The same tables as a page's section."""
-    parts = [about, _piped(*_totals(summaries))]
+    parts = [about, _piped(*_totals(summaries)), _piped(*_beside(summaries))]
     for system, summary in summaries.items():
         parts += [f"### {system}", _piped(*_by_type(summary))]
     return "\n\n".join(parts) + "\n"
@@ -85,6 +85,21 @@ def _totals(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
 def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     verdicts, evidence = summary["verdicts"], summary["evidence"]
     languages = [language for language in verdicts["all"] if language != "all"]
+def _beside(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
+    """The right share by type, of each system that was played in all and by language."""
+    by_system = [summary["verdicts"] for summary in summaries.values()]
+    languages = sorted({language for counts in by_system for language in counts["all"]} - {"all"})
+    columns = ["all", *languages]
+    rows = []
+    for kind in (*Kind, "all"):
+        cells = [counts.get(str(kind), {}) for counts in by_system]
+        if any(cells):
+            asked = max(sum(cell.get("all", {}).values()) for cell in cells)
+            shares = [" / ".join(_share(cell.get(column, {})) for column in columns) for cell in cells]
+            rows.append([str(kind), str(asked), *shares])
+    return ["type", "questions", *(f"{system}: {' / '.join(columns)}" for system in summaries)], rows
+
+
     heads = ["type", "questions", "right %", *Verdict, *(f"{language} %" for language in languages), "evidence %"]
     heads.append("evidence %: " + " / ".join(languages))
     rows = []

@@ -159,6 +159,9 @@ def test_the_command_writes_replies_tables_and_a_plot_and_a_line_of_json(
     files = {"--out": tmp_path / "replies.jsonl", "--docs": tmp_path / "report.md", "--plot": tmp_path / "report.png"}
     options = [str(word) for pair in files.items() for word in pair]
     monkeypatch.setattr(sys, "argv", ["conversations", str(example), "--systems", "bm25", *options])
+    assert "| type | questions | bm25: all / en | mem0: all / en |" in page
+    assert "| as_of | 1 | 100 / 100 | – / – |" in page
+    assert "| all | 5 | 60 / 60 | 100 / 100 |" in page
     command.main()
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     questions = result["systems"]["bm25"]["questions"]
