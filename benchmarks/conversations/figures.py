@@ -107,26 +107,31 @@ def totals(judged: Sequence[Judged]) -> dict[str, float | None]:
     """The figures that are published, in percent.
 
     Right replies to what can be answered, to what cannot (nothing answers it, or it was forgotten), to updates and
-    corrections, to what hangs on a change, and to all; and the questions whose evidence was all found, or some of it.
+    corrections, to what hangs on a change, to what is not for memory, and to all; the questions whose evidence was all
+    found, or some of it; and, of the prompts for what nothing answers and what is not for memory, those with a line of
+    the user's memory, which is beside the matter whatever it says.
     """
     groups = {
         "answerable": [row for row in judged if row.question.expected is Expected.VALUE],
         "unanswerable": [row for row in judged if row.question.expected is Expected.NONE],
         "changed": [row for row in judged if row.question.kind in (Kind.UPDATE, Kind.CORRECTION)],
         "dependent": [row for row in judged if row.question.expected is Expected.DOUBT],
+        "not_for_memory": [row for row in judged if row.question.expected is Expected.REPLY],
         "all": judged,
     }
     shares = {name: _percent([row.verdict is Verdict.RIGHT for row in rows]) for name, rows in groups.items()}
     evidence = [row.finds_evidence for row in judged if row.finds_evidence]
+    prompts = [bool(row.answered.prompt) for row in judged if row.answered.prompt is not None]
     return shares | {
         "evidence": _percent([all(found) for found in evidence]),
         "some_evidence": _percent([any(found) for found in evidence]),
+        "unrelated_prompts": _percent(prompts),
     }
 
 
 def summarise(judged: Sequence[Judged]) -> dict[str, Any]:
     """All figures of one system."""
-    curve = risk_curve(judged)
+    curve = risk_curve([row for row in judged if row.question.expected is not Expected.REPLY])
     took_ms = sorted(1000 * row.answered.took_s for row in judged)
     return {
         "questions": len(judged),

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from memory.values.text import fold_compatible, fold_lower
 
+from .own_sentences import OWN_SENTENCES
 from .scenarios import Expected, Kind, Question
 
 _QUOTED = re.compile(r"「[^」]*」?|『[^』]*』?|“[^”]*”?|\"[^\"]*\"?")
@@ -58,12 +59,14 @@ class Reply:
         shown: Sources and contexts, which a forgotten value must not be in either.
         asks: Whether the service says that it asks back; a question mark counts as well.
         confidence: How sure the system is of the reply, the higher the surer; None where it does not say.
+        sentence: The name of the service's own sentence that it is (`own_sentences.py`); None where it is another.
     """
 
     text: str
     shown: tuple[str, ...] = ()
     asks: bool = False
     confidence: float | None = None
+    sentence: str | None = None
 
 
 def judge(question: Question, reply: Reply) -> Verdict:
@@ -86,6 +89,16 @@ def judge(question: Question, reply: Reply) -> Verdict:
             return _judge_doubt(question, reply)
         case Expected.VALUE:
             return _judge_value(question, reply)
+        case Expected.REPLY:
+            return Verdict.RIGHT if _is_of_its_kind(question, reply) else Verdict.WRONG
+
+
+def _is_of_its_kind(question: Question, reply: Reply) -> bool:
+    """Whether a reply is one for messages of this type, or says the values given, and quotes nothing."""
+    if reply.shown or _QUOTED.search(reply.text):
+        return False
+    says = question.parts and all(_names_any(reply.text, part) for part in question.parts)
+    return bool(says) or reply.sentence in OWN_SENTENCES[question.kind]
 
 
 def _judge_doubt(question: Question, reply: Reply) -> Verdict:

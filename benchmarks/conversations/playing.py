@@ -16,10 +16,13 @@ from memory.values.governance.forgetting import ForgetOutcome
 from memory.values.understanding.dialogue import Role
 
 from .judge import Reply
-from .scenarios import Kind, Line, Question, Scenario, Session
+from .own_sentences import name_sentence
+from .scenarios import NOT_FOR_MEMORY, Kind, Line, Question, Scenario, Session
 from .systems import AT_ONCE, Answered, Found, System
 
 _BETWEEN_LINES = timedelta(seconds=30)
+_PROMPTED = NOT_FOR_MEMORY | {Kind.ABSTAIN, Kind.FORGET}
+"""Messages whose prompt is looked at, too: nothing that the user said belongs into it."""
 
 
 class Way(StrEnum):
@@ -96,9 +99,13 @@ class Player(System):
         self, question: Question, at: datetime, found: tuple[Found, ...], *, user_id: str, session_id: str
     ) -> Answered:
         shown: list[str] = []
-        if question.kind is Kind.FORGET:
-            before = self._client.before_reply(question.text, user_id=user_id, session_id=session_id)
-            shown = [before.context, self._context(user_id)]
+        prompt: tuple[str, ...] | None = None
+        if question.kind in _PROMPTED:
+            context = self._client.before_reply(question.text, user_id=user_id, session_id=session_id).context
+            if question.kind is Kind.FORGET:
+                shown = [context, self._context(user_id)]
+            else:
+                prompt = tuple(line for line in context.splitlines() if line.startswith("- "))
         said_at = at if self._way is Way.CHAT else None
         begin = time.perf_counter()
         said = self._client.chat(question.text, user_id=user_id, session_id=session_id, created_at=said_at)
@@ -106,8 +113,14 @@ class Player(System):
         sources = [text for hit in said.sources for text in (hit.text, hit.resolved) if text]
         chooses = said.forgotten is not None and said.forgotten.outcome is ForgetOutcome.WHICH
         asks = said.clarification is not None or chooses
-        reply = Reply(said.reply, (*sources, *shown), asks=asks, confidence=said.confidence)
-        return Answered(reply, found, took_s)
+        reply = Reply(
+            said.reply,
+            (*sources, *shown),
+            asks=asks,
+            confidence=said.confidence,
+            sentence=name_sentence(said.reply),
+        )
+        return Answered(reply, found, took_s, prompt)
 
     def _context(self, user_id: str) -> str:
         try:

@@ -16,9 +16,11 @@ _TOTALS = {
     "unanswerable": "abstain and forget, right %",
     "changed": "update and correction, right %",
     "dependent": "in doubt since a change, right %",
+    "not_for_memory": "not for memory, right %",
     "all": "all, right %",
     "evidence": "all evidence in ten lines, %",
     "some_evidence": "some evidence in ten lines, %",
+    "unrelated_prompts": "prompts with a line beside the matter, %",
 }
 
 
@@ -54,6 +56,7 @@ def row_of(judged: Judged) -> dict[str, Any]:
         "confidence": answered.reply.confidence,
         "verdict": judged.verdict,
         "found": [line.text for line in answered.found],
+        "prompt": answered.prompt,
         "finds_evidence": judged.finds_evidence,
         "took_ms": round(1000 * answered.took_s, 1),
     }
@@ -82,9 +85,6 @@ def _totals(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
     return ["", *summaries], rows
 
 
-def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    verdicts, evidence = summary["verdicts"], summary["evidence"]
-    languages = [language for language in verdicts["all"] if language != "all"]
 def _beside(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
     """The right share by type, of each system that was played in all and by language."""
     by_system = [summary["verdicts"] for summary in summaries.values()]
@@ -100,6 +100,9 @@ def _beside(summaries: Summaries) -> tuple[list[str], list[list[str]]]:
     return ["type", "questions", *(f"{system}: {' / '.join(columns)}" for system in summaries)], rows
 
 
+def _by_type(summary: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    verdicts, evidence = summary["verdicts"], summary["evidence"]
+    languages = [language for language in verdicts["all"] if language != "all"]
     heads = ["type", "questions", "right %", *Verdict, *(f"{language} %" for language in languages), "evidence %"]
     heads.append("evidence %: " + " / ".join(languages))
     rows = []

@@ -10,7 +10,9 @@
 What must be answered is one of: values, where ` & ` joins parts that must all be there and ` / ` the alternatives of a
 part; `NONE`; `DOUBT`, where nothing has confirmed the values of `not:` since what they hung on changed, or `STALE:
 values`, the same with the values behind it; `ASK`, where the reply must ask back, or `ASK: option / option`, and must
-name these. `not:` must not be said as true now, and after forgetting not at all. `ground:` is for readers.
+name these; `REPLY`, where memory is not asked: the reply must quote nothing that the user said and be of the kind that
+the type names, or, with `REPLY: values`, say these. `not:` must not be said as true now, and after forgetting not at
+all. `ground:` is for readers.
 """
 
 import re
@@ -43,6 +45,34 @@ class Kind(StrEnum):
     PREFERENCE = "preference"
     REFERENCE = "reference"
     CROSS_LANGUAGE = "cross_language"
+    SEVERAL = "several"
+    GREETING = "greeting"
+    FAREWELL = "farewell"
+    THANKS = "thanks"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    REQUEST = "request"
+    OPINION = "opinion"
+    GENERAL = "general"
+    ASSISTANT = "assistant"
+    PRESENT = "present"
+
+
+NOT_FOR_MEMORY = frozenset(
+    {
+        Kind.GREETING,
+        Kind.FAREWELL,
+        Kind.THANKS,
+        Kind.ACKNOWLEDGEMENT,
+        Kind.REQUEST,
+        Kind.OPINION,
+        Kind.GENERAL,
+        Kind.ASSISTANT,
+        Kind.PRESENT,
+    }
+)
+"""Messages that no memory answers, each with an honest reply of its own: what cannot be done, knowledge of the world,
+what the assistant is, the present day or time.
+"""
 
 
 class Expected(StrEnum):
@@ -52,9 +82,16 @@ class Expected(StrEnum):
     NONE = "NONE"
     DOUBT = "DOUBT"
     ASK = "ASK"
+    REPLY = "REPLY"
 
 
-_FORMS = {"NONE": Expected.NONE, "DOUBT": Expected.DOUBT, "STALE": Expected.DOUBT, "ASK": Expected.ASK}
+_FORMS = {
+    "NONE": Expected.NONE,
+    "DOUBT": Expected.DOUBT,
+    "STALE": Expected.DOUBT,
+    "ASK": Expected.ASK,
+    "REPLY": Expected.REPLY,
+}
 
 
 class BadScenario(ValueError):
@@ -77,7 +114,8 @@ class Question:
         text: As it is asked.
         kind: What it tries.
         expected: The form of a right reply.
-        parts: The values that must all be there, each with its alternatives; the options of `Expected.ASK`, if given.
+        parts: The values that must all be there, each with its alternatives; the options of `Expected.ASK`, if given;
+            with `Expected.REPLY` values that make a reply right of whatever kind it is.
         untrue: What must not be said; with `Expected.DOUBT` what may be said in doubt only.
         evidence: Numbers of the U lines from which it follows.
     """
@@ -200,6 +238,8 @@ def _question(line: str, said: int) -> Question:
     if any(not 0 < number <= said for number in evidence):
         raise BadScenario(f"evidence beyond the {said} U lines")
     expected, values = _expected(answer)
+    if (expected is Expected.REPLY) != (given["type"] in NOT_FOR_MEMORY):
+        raise BadScenario(f"{expected.name} of type {given['type']}")
     untrue = tuple(_split(given["not"], "/")) if "not" in given else ()
     parts = tuple(_parts(values))
     if expected is Expected.DOUBT:

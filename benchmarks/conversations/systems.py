@@ -35,11 +35,14 @@ class Answered:
     Attributes:
         found: The best lines that the system's search finds for the question, at most `AT_ONCE`.
         took_s: Seconds until the reply was there.
+        prompt: Lines that a prompt would be told for what memory does not answer; None for other questions, and of
+            systems that write no prompts.
     """
 
     reply: Reply
     found: tuple[Found, ...]
     took_s: float
+    prompt: tuple[str, ...] | None = None
 
 
 class System(ABC):

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from benchmarks.conversations import __main__ as command
-from benchmarks.conversations.figures import Judged, RiskCurve, count_evidence, count_verdicts, risk_curve, summarise
+from benchmarks.conversations.figures import (
+    Judged,
+    RiskCurve,
+    count_evidence,
+    count_verdicts,
+    risk_curve,
+    summarise,
+    totals,
+)
 from benchmarks.conversations.judge import Reply, Verdict
 from benchmarks.conversations.report import markdown, missed, row_of, tables
 from benchmarks.conversations.scenarios import parse_scenarios
@@ -78,12 +87,28 @@ def test_the_totals_are_those_that_are_published() -> None:
         "unanswerable": 50.0,
         "changed": 0.0,
         "dependent": 100.0,
+        "not_for_memory": None,
         "all": 60.0,
         "evidence": 66.7,
         "some_evidence": 100.0,
+        "unrelated_prompts": None,
     }
     assert figures["latency_ms"] == {"median": 30.0, "p95": 40.0}
     assert json.loads(json.dumps(figures)) == figures
+
+
+def test_prompts_are_beside_the_matter_where_they_hold_a_line_for_what_nothing_answers() -> None:
+    rows = [replace(row, answered=replace(row.answered, prompt=prompt)) for row in _ALL[3:] for prompt in ((), ("a",))]
+    assert totals([*_ALL, *rows])["unrelated_prompts"] == 50.0
+
+
+def test_what_is_not_for_memory_is_counted_by_itself_and_is_no_point_of_the_curve() -> None:
+    [scenario] = parse_scenarios("@ left en\n## 2026-03-02 09:10\n? Bye! => REPLY | type: farewell")
+    [question] = scenario.questions
+    row = Judged("jiyi", scenario, 0, question, Answered(Reply("Hello!"), (), 0.01), Verdict.WRONG)
+    figures = summarise([*_ALL, row])
+    assert figures["totals"]["not_for_memory"] == 0.0
+    assert figures["risk_coverage"] == summarise(_ALL)["risk_coverage"]
 
 
 def test_the_curve_is_over_replies_that_answer_surest_first() -> None:
@@ -134,6 +159,9 @@ def test_tables_name_every_type_with_its_verdicts_and_evidence() -> None:
     assert "| risk–coverage, area | 0.73 | – |" in page
     assert "| coverage at 10% risk, % | 0 | – |" in page
     assert "| a question, median and p95 ms | 30.0, 40.0 | 10.0, 10.0 |" in page
+    assert "| type | questions | bm25: all / en | mem0: all / en |" in page
+    assert "| as_of | 1 | 100 / 100 | – / – |" in page
+    assert "| all | 5 | 60 / 60 | 100 / 100 |" in page
     assert "### bm25" in page
     assert "| update | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in page
     assert "| dependent | 1 | 100 | 1 | 0 | 0 | 0 | 0 | 0 | 100 | 100 | 100 |" in page
@@ -159,9 +187,6 @@ def test_the_command_writes_replies_tables_and_a_plot_and_a_line_of_json(
     files = {"--out": tmp_path / "replies.jsonl", "--docs": tmp_path / "report.md", "--plot": tmp_path / "report.png"}
     options = [str(word) for pair in files.items() for word in pair]
     monkeypatch.setattr(sys, "argv", ["conversations", str(example), "--systems", "bm25", *options])
-    assert "| type | questions | bm25: all / en | mem0: all / en |" in page
-    assert "| as_of | 1 | 100 / 100 | – / – |" in page
-    assert "| all | 5 | 60 / 60 | 100 / 100 |" in page
     command.main()
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     questions = result["systems"]["bm25"]["questions"]

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from benchmarks import conversations
 from benchmarks.conversations.judge import Reply, Verdict, holds, judge
+from benchmarks.conversations.own_sentences import name_sentence
 from benchmarks.conversations.playing import Player, Way
 from benchmarks.conversations.scenarios import (
+    NOT_FOR_MEMORY,
     BadScenario,
     Expected,
     Kind,
@@ -27,6 +29,7 @@ from benchmarks.conversations.scenarios import (
 )
 from benchmarks.conversations.systems import Found
 from jiyi import Client
+from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.understanding.dialogue import Role
 
 _MOVED = """
@@ -77,6 +80,8 @@ def test_a_scenario_is_read_with_its_times_lines_and_questions() -> None:
         ("? 我住哪裡？ => 三峽 | nota: 板橋 | type: update", "nota"),
         ("? 我住哪裡？ => 三峽 /  | type: update", "an empty value"),
         ("? 我怎麼上班？ => DOUBT | type: dependent", "in doubt, but no value"),
+        ("? 晚安 => 板橋 | type: farewell", "VALUE of type farewell"),
+        ("? 我住哪裡？ => REPLY | type: single", "REPLY of type single"),
         ("## tomorrow", "not a date"),
         ("What is this?", "not of the format"),
     ],
@@ -99,11 +104,12 @@ _WORDS = st.text(st.sampled_from("abz三峽 /&:,.0123456789？"), min_size=1, ma
 _VALUES = st.text(st.sampled_from("abz三峽:,.01/&"), max_size=6).map(lambda text: f"x{text}")
 _PARTS = st.lists(st.lists(_VALUES, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple)
 _LINES = st.lists(st.builds(Line, st.sampled_from(Role), _WORDS), max_size=4).map(tuple)
+_FOR_MEMORY = sorted(set(Kind) - NOT_FOR_MEMORY)
 _QUESTIONS = st.one_of(
     st.builds(
         Question,
         _WORDS,
-        st.sampled_from(Kind),
+        st.sampled_from(_FOR_MEMORY),
         st.sampled_from([Expected.VALUE, Expected.ASK]),
         _PARTS,
         st.lists(_VALUES, max_size=3).map(tuple),
@@ -111,13 +117,14 @@ _QUESTIONS = st.one_of(
     st.builds(
         Question,
         _WORDS,
-        st.sampled_from(Kind),
+        st.sampled_from(_FOR_MEMORY),
         st.just(Expected.DOUBT),
         st.just(()),
         st.lists(_VALUES, min_size=1, max_size=3).map(tuple),
     ),
-    st.builds(Question, _WORDS, st.sampled_from(Kind), st.just(Expected.ASK)),
-    st.builds(Question, _WORDS, st.sampled_from(Kind), st.just(Expected.NONE)),
+    st.builds(Question, _WORDS, st.sampled_from(_FOR_MEMORY), st.just(Expected.ASK)),
+    st.builds(Question, _WORDS, st.sampled_from(_FOR_MEMORY), st.just(Expected.NONE)),
+    st.builds(Question, _WORDS, st.sampled_from(sorted(NOT_FOR_MEMORY)), st.just(Expected.REPLY), _PARTS),
 )
 
 
@@ -262,6 +269,32 @@ def test_what_was_forgotten_leaks_from_sources_and_contexts_too() -> None:
     assert judge(_FORGET, Reply("I don't know that.", shown=("the code is 14471",))) is Verdict.RIGHT
 
 
+def test_what_is_not_for_memory_is_judged_by_the_kind_of_its_reply_and_by_what_it_quotes() -> None:
+    leaving = _question("REPLY", "farewell")
+    assert judge(leaving, Reply("Bye.", sentence="farewell")) is Verdict.RIGHT
+    assert judge(leaving, Reply("Hello!", sentence="greeting")) is Verdict.WRONG
+    assert judge(leaving, Reply("Bye.")) is Verdict.WRONG
+    assert judge(leaving, Reply("Bye.", sentence="farewell", shown=("a source",))) is Verdict.WRONG
+    assert judge(leaving, Reply("Bye. “I leave on Monday”", sentence="farewell")) is Verdict.WRONG
+
+
+def test_a_reply_that_says_the_value_itself_is_right_of_any_kind() -> None:
+    today = _question("REPLY: Saturday / 21st", "present")
+    assert judge(today, Reply("It is Saturday.")) is Verdict.RIGHT
+    assert judge(today, Reply("It is Sunday.")) is Verdict.WRONG
+    assert judge(today, Reply("You said: “It is Saturday.”")) is Verdict.WRONG
+    assert judge(today, Reply("I only know what you told me.", sentence="general")) is Verdict.RIGHT
+
+
+@pytest.mark.parametrize("phrases", [TRADITIONAL, SIMPLIFIED, ENGLISH])
+def test_the_kind_of_a_reply_is_the_name_of_the_sentence_that_it_is(phrases: Phrases) -> None:
+    assert name_sentence(phrases.greeting) == "greeting"
+    assert name_sentence(f"{phrases.thanks}\n") == "thanks"
+    assert name_sentence(phrases.request) == "request"
+    assert name_sentence(f"{phrases.request_with_memories}\n「a line」") is None
+    assert name_sentence(phrases.noted) is None
+
+
 def test_asking_back_answers_nothing() -> None:
     assert judge(_UPDATE, Reply("「那裡」是指公司還是家？", asks=True)) is Verdict.LEFT_OPEN
     assert judge(_NONE, Reply("Which one?", asks=True)) is Verdict.RIGHT
@@ -376,6 +409,25 @@ def test_what_a_service_says_of_its_reply_is_kept(more: dict[str, Any], reply: R
     assert answered.reply == reply
 
 
+_NOTHING_ANSWERS = """
+@ prompted en
+## 2026-03-20 21:30
+? Where? => Bath | type: single
+? My shoe size? => NONE | type: abstain
+? Good night! => REPLY | type: farewell
+"""
+
+
+def test_of_what_memory_does_not_answer_the_lines_of_a_prompt_are_kept() -> None:
+    service = _Service()
+    service.more = {"context": "What memory holds:\n- 2026-03-02 (user): I moved.\n- 2026-03-02 (user): To Bath."}
+    [scenario] = parse_scenarios(_NOTHING_ANSWERS)
+    answered = [answered for _, answered in Player(service.connect).play(scenario)]
+    lines = ("- 2026-03-02 (user): I moved.", "- 2026-03-02 (user): To Bath.")
+    assert [each.prompt for each in answered] == [None, lines, lines]
+    assert all(each.reply == Reply("a reply", ("a source",)) for each in answered)
+
+
 def test_a_service_that_takes_no_times_gets_whole_sessions() -> None:
     service = _Service()
     [scenario] = parse_scenarios(_PLAYED)
@@ -391,6 +443,18 @@ def test_the_scenarios_that_ship_are_of_the_format_with_names_of_their_own() -> 
     scenarios = [scenario for file in files for scenario in read_scenarios(file)]
     assert len({scenario.id for scenario in scenarios}) == len(scenarios)
     assert all(scenario.questions for scenario in scenarios)
+
+
+def test_the_messages_that_are_not_for_memory_are_of_every_kind_in_every_language() -> None:
+    folder = Path(conversations.__file__).parent / "data" / "not_for_memory"
+    by_language: dict[str, list[Question]] = {}
+    for file in sorted(folder.glob("*.txt")):
+        for scenario in read_scenarios(file):
+            by_language.setdefault(scenario.language, []).extend(scenario.questions)
+    assert set(by_language) == {"zh-Hant", "zh-Hans", "en"}
+    for questions in by_language.values():
+        assert len(questions) >= 50
+        assert {question.kind for question in questions} > NOT_FOR_MEMORY
 
 
 def test_the_example_has_every_language_and_asks_in_every_form() -> None:
