@@ -31,6 +31,7 @@ from benchmarks.conversations.systems import Found
 from jiyi import Client
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.understanding.dialogue import Role
+from tests.benchmarks.replies import HIT, REPLY
 
 _MOVED = """
 @ moved-1 zh-Hant
@@ -300,33 +301,6 @@ def test_asking_back_answers_nothing() -> None:
     assert judge(_NONE, Reply("Which one?", asks=True)) is Verdict.RIGHT
 
 
-_HIT = {
-    "kind": "memory",
-    "id": "m",
-    "text": "a source",
-    "score": 0.5,
-    "parts": {},
-    "created_at": "2026-03-02T09:10:30Z",
-}
-_LISTS = ("intents", "facts", "mentions", "results", "entities", "degraded")
-_REPLY: dict[str, Any] = {
-    "reply": "a reply",
-    "answered_by": "extractive",
-    "action": "keep",
-    "resolved_query": "",
-    "resolution": {"original_query": "", "resolved_query": ""},
-    "sources": [_HIT],
-    "clarification": None,
-    "context": "a context",
-    "turn_id": "t",
-    "memory_id": "m",
-    "reply_id": "r",
-    "learned": None,
-    **{name: [] for name in _LISTS},
-}
-"""What is in the replies of all the routes that are asked."""
-
-
 class _Service:
     """Answers every request alike, finds one line, and keeps what was sent."""
 
@@ -343,8 +317,8 @@ class _Service:
         if request.url.path == "/context":
             return httpx.Response(404, headers={"content-type": "application/problem+json"}, json={"title": "none"})
         if request.url.path == "/search":
-            return httpx.Response(200, json={"results": [_HIT | {"text": "I moved."}], "degraded": []})
-        return httpx.Response(200, json=_REPLY | self.more)
+            return httpx.Response(200, json={"results": [HIT | {"text": "I moved."}], "degraded": []})
+        return httpx.Response(200, json=REPLY | self.more)
 
 
 _PLAYED = """
