@@ -59,7 +59,8 @@ class Reply:
         shown: Sources and contexts, which a forgotten value must not be in either.
         asks: Whether the service says that it asks back; a question mark counts as well.
         confidence: How sure the system is of the reply, the higher the surer; None where it does not say.
-        sentence: The name of the service's own sentence that it is (`own_sentences.py`); None where it is another.
+        sentence: The name of the service's own sentence that it begins with (`own_sentences.py`); None where that is no
+            such.
     """
 
     text: str

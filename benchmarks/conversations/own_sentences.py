@@ -12,26 +12,27 @@ from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL
 from .scenarios import Kind
 
 OWN_SENTENCES: Mapping[Kind, tuple[str, ...]] = {
-    Kind.GREETING: ("greeting",),
+    Kind.GREETING: ("greeting", "how_i_am"),
     Kind.FAREWELL: ("farewell",),
     Kind.THANKS: ("thanks",),
     Kind.ACKNOWLEDGEMENT: ("acknowledged", "confirmed", "chitchat"),
     Kind.REQUEST: ("request", "request_with_facts"),
     Kind.OPINION: ("opinion",),
     Kind.GENERAL: ("general",),
-    Kind.ASSISTANT: ("hearer",),
-    Kind.PRESENT: ("present", "general"),
+    Kind.ASSISTANT: ("who_i_am", "how_i_am"),
+    Kind.PRESENT: ("general",),
 }
-"""By type of message the names of the sentences that answer it; a name that `Phrases` has not is said by nobody yet."""
+"""By type of message the names of the sentences that answer it; those that `Phrases` does not have are said by nobody."""
 _NAMES = tuple(dict.fromkeys(name for names in OWN_SENTENCES.values() for name in names))
 _FILLED = re.compile(r"\\\{\w+\\\}")
 
 
 def name_sentence(reply: str) -> str | None:
-    """The name of the sentence that a whole reply is, of those that answer what is not for memory; else None."""
+    """The name of the sentence that the first line is, of those that answer what is not for memory; else None."""
+    first, *_ = (*reply.strip().splitlines(), "")
     for phrases in (TRADITIONAL, SIMPLIFIED, ENGLISH):
         for name in _NAMES:
             sentence = getattr(phrases, name, None)
-            if isinstance(sentence, str) and re.fullmatch(_FILLED.sub(".+", re.escape(sentence)), reply.strip()):
+            if isinstance(sentence, str) and re.fullmatch(_FILLED.sub(".+", re.escape(sentence)), first):
                 return name
     return None
