@@ -22,7 +22,7 @@ OWN_SENTENCES: Mapping[Kind, tuple[str, ...]] = {
     Kind.ASSISTANT: ("who_i_am", "how_i_am"),
     Kind.PRESENT: ("general",),
 }
-"""By type of message the names of the sentences that answer it; those that `Phrases` does not have are said by nobody."""
+"""By type of message the names of the sentences that answer it; one that `Phrases` does not have is said by nobody."""
 _NAMES = tuple(dict.fromkeys(name for names in OWN_SENTENCES.values() for name in names))
 _FILLED = re.compile(r"\\\{\w+\\\}")
 

@@ -1,7 +1,7 @@
-"""Measures recall@10: the share of the turns that answer a question among the ten memories that a search finds.
+"""Measures recall: the share of the turns that answer a question among the five and ten memories that a search finds.
 
     python -m benchmarks.retrieval.recall DATA --models FOLDER --cache FOLDER [--sets locomo memdaily] [--skip 6] \
-        [--take 20]
+        [--take 20] [--cross-validate]
 
 DATA has `memory/locomo`, `memory/memdaily_zh` and `memory/memorybank`; `--models` has the prepared weights, `--cache`
 keeps vectors between runs. Every memory goes through the learner into the embedded vector index and is asked with the
@@ -12,6 +12,10 @@ recipe that is served. The last line is JSON; intervals are 95% bootstrap interv
 - `memdaily`: each trajectory of 01 and 02 is one memory together with 1,000 unrelated turns, put at random moments
   of its days into the same sessions: the turns of MemoryBank's Chinese users and their assistant. `--skip` leaves out
   the first trajectories of each file: the recipe was chosen on six.
+
+`--cross-validate` asks LoCoMo with every recipe of a grid around the one that is served and adds `cross-validated`:
+each conversation's questions as answered by the recipe that is best on all other conversations. Predicted: a point or
+two below `served`, whose weights were looked at on all of them.
 """
 
 import argparse
@@ -23,7 +27,6 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.retrieval.corpora import Corpus, Question, read_corpora
+from benchmarks.retrieval.cross_validation import GRID, Outcome, choose_on_others
 from benchmarks.retrieval.reranking import KeptEncoder, NothingExtractor
 from jiyi.conversations import read_conversations
 from memory.indexing.generations import OneSpace
@@ -53,22 +57,13 @@ from storage.edge.vectors import EdgeVectors
 from storage.inmemory.record import InMemoryRecord
 
 RECIPES: Mapping[str, FusionRecipe] = {"plain": ENTITY_MEMORY, "served": CONVERSATION}
-_TOP_K = 10
+_CUTS = (5, 10)
 _UNRELATED = 1_000
 _LONG_AFTER = timedelta(days=365)
 _MARGIN = timedelta(hours=8)
 _RESAMPLES = 2_000
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a recipe on one question: `recall` is the share of its evidence that was found, 0–1."""
-
-    data_set: str
-    kind: str
-    recipe: str
-    recall: float
-    took_ms: float
+_FEW = 10
+"""Conversations up to which each is shown."""
 
 
 def memdaily(data: Path, *, skip: int, take: int) -> Iterator[Corpus]:
@@ -118,7 +113,7 @@ def _mixed_resources(
     ]
 
 
-async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcome]:
+async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path, recipes: Mapping[str, FusionRecipe]) -> list[Outcome]:
     """Stores a corpus and asks its questions with every recipe."""
     record, analyzer = InMemoryRecord(), KeywordAnalyzer()
     index = EdgeVectors.open(folder, model_id=encoder.model_id, dimension=encoder.dimension)
@@ -131,58 +126,83 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path) -> list[Outcom
     await learner.learn(user_id=corpus.user)
     retrievers = {
         name: HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer, recipe=recipe)
-        for name, recipe in RECIPES.items()
+        for name, recipe in recipes.items()
     }
     now = max(resource.created_at for resource in corpus.resources) + _LONG_AFTER
     outcomes = []
     for question in corpus.questions:
         request = SearchRequest(
-            query=question.text, user_id=corpus.user, top_k=_TOP_K, kinds=(HitKind.MEMORY,), now=now
+            query=question.text, user_id=corpus.user, top_k=_CUTS[-1], kinds=(HitKind.MEMORY,), now=now
         )
         gold = {memory_id(corpus.user, resource) for resource in question.gold}
         await next(iter(retrievers.values())).search(request)  # fills the cache: encoding is in neither time
         for name, retriever in retrievers.items():
             began = time.perf_counter()
-            found = {hit.id for hit in (await retriever.search(request)).hits}
+            found = [hit.id for hit in (await retriever.search(request)).hits]
             took_ms = (time.perf_counter() - began) * 1e3
-            outcomes.append(Outcome(corpus.data_set, question.kind, name, len(gold & found) / len(gold), took_ms))
+            recalls = tuple(len(gold.intersection(found[:cut])) / len(gold) for cut in _CUTS)
+            outcomes.append(Outcome(corpus.user, question.kind, name, recalls, took_ms))
     await index.close()
     return outcomes
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Mean recall in percent with its interval, by kind of question, and the median time of a search."""
+    """Mean recall in percent with its interval, by kind of question and conversation, and the median time of a search.
+
+    All but `recall_at_5` are of the ten best.
+    """
     shares = np.array([outcome.recall for outcome in outcomes])
     drawn = np.random.default_rng(1).choice(shares, (_RESAMPLES, len(shares))).mean(axis=1)
-    by_kind = defaultdict(list)
+    by_kind, by_conversation = defaultdict(list), defaultdict(list)
     for outcome in outcomes:
-        by_kind[outcome.kind].append(outcome.recall)
+        by_kind[outcome.kind].append(outcome)
+        by_conversation[outcome.conversation].append(outcome)
+    named = {"conversations": _percents(by_conversation)} if len(by_conversation) <= _FEW else {}
     return {
         "questions": len(outcomes),
         "recall": round(100 * float(shares.mean()), 1),
         "interval": [round(100 * float(end), 1) for end in np.quantile(drawn, [0.025, 0.975])],
-        "kinds": {kind: round(100 * float(np.mean(recalls)), 1) for kind, recalls in sorted(by_kind.items())},
+        "kinds": _percents(by_kind),
+        "recall_at_5": _percent([outcome.recalls[0] for outcome in outcomes]),
+        "kinds_at_5": {kind: _percent([each.recalls[0] for each in of]) for kind, of in sorted(by_kind.items())},
         "search_p50_ms": round(float(np.median([outcome.took_ms for outcome in outcomes])), 1),
-    }
+    } | named
 
 
-async def measure(corpora: Sequence[Corpus], encoder: KeptEncoder) -> list[Outcome]:
+def _percents(groups: Mapping[str, Sequence[Outcome]]) -> dict[str, float]:
+    return {name: _percent([outcome.recall for outcome in group]) for name, group in sorted(groups.items())}
+
+
+def _percent(shares: Sequence[float]) -> float:
+    return round(100 * float(np.mean(shares)), 1)
+
+
+async def measure(
+    corpora: Sequence[Corpus], encoder: KeptEncoder, recipes: Mapping[str, FusionRecipe] = RECIPES
+) -> list[Outcome]:
     """Asks all corpora, each with an index of its own, and saves the cache of vectors after each."""
     outcomes: list[Outcome] = []
     for corpus in track(corpora, "memories", disable=not sys.stderr.isatty(), console=Console(stderr=True)):
         with tempfile.TemporaryDirectory() as folder:
-            outcomes += await ask(corpus, encoder, Path(folder))
+            outcomes += await ask(corpus, encoder, Path(folder), recipes)
         encoder.save()
     return outcomes
 
 
 def _show(report: Mapping[str, Mapping[str, Any]]) -> None:
-    table = Table("set", "recipe", "questions", "recall@10", "95%", "by kind", "search, p50")
+    table = Table("set", "recipe", "questions", "recall@5", "recall@10", "95%", "by kind", "search, p50")
     for data_set, recipes in report.items():
         for name, row in recipes.items():
             kinds = ", ".join(f"{kind} {share}" for kind, share in row["kinds"].items())
             interval = "–".join(str(end) for end in row["interval"])
-            cells = [str(row["questions"]), str(row["recall"]), interval, kinds, f"{row['search_p50_ms']} ms"]
+            cells = [
+                str(row["questions"]),
+                str(row["recall_at_5"]),
+                str(row["recall"]),
+                interval,
+                kinds,
+                f"{row['search_p50_ms']} ms",
+            ]
             table.add_row(data_set, name, *cells)
     Console().print(table)
 
@@ -196,6 +216,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", choices=("locomo", "memdaily"), default=("locomo", "memdaily"))
     parser.add_argument("--skip", type=int, default=6, help="MemDaily trajectories of each file to leave out")
     parser.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+    parser.add_argument(
+        "--cross-validate", action="store_true", help="choose recipes on the other conversations of LoCoMo"
+    )
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     arguments.cache.mkdir(parents=True, exist_ok=True)
@@ -208,10 +231,15 @@ def main() -> None:
         else:
             corpora = list(memdaily(arguments.data, skip=arguments.skip, take=arguments.take))
         encoder = KeptEncoder(engine, arguments.cache / f"{name}.npz")
-        outcomes = asyncio.run(measure(corpora, encoder))
+        crosses = arguments.cross_validate and name == "locomo"
+        outcomes = asyncio.run(measure(corpora, encoder, {**RECIPES, **GRID} if crosses else RECIPES))
         report[name] = {
             recipe: figures([outcome for outcome in outcomes if outcome.recipe == recipe]) for recipe in RECIPES
         }
+        if crosses:
+            chosen = choose_on_others([outcome for outcome in outcomes if outcome.recipe in GRID])
+            of_chosen = [outcome for outcome in outcomes if chosen[outcome.conversation] == outcome.recipe]
+            report[name]["cross-validated"] = figures(of_chosen) | {"chosen": chosen}
     _show(report)
     print(json.dumps(report, ensure_ascii=False))
 
