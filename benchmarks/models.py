@@ -3,7 +3,8 @@
 Theory: a reading is one pass of the same body over the same tokens, plus heads: products that are small beside the
 body's for names and facts, and a beam over choices where something is rewritten, a dozen small steps that cost by their
 number. In fp32 that is 1.3 to 1.5 times the raw encode; where the CPU multiplies bf16, whose products are three to four
-times as fast, it is under one. The aim is at most 1.2 (issue 15).
+times as fast, it is under one. The aim is at most 1.2 (issue 15). An answer is read in one pass over the question and
+all its lines, so it costs what their tokens cost.
 
 Memory: the matrices are mapped, so a second replica adds what is not: torch, the tokenizer, activations.
 
@@ -21,6 +22,8 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -28,7 +31,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.workload import SENTENCES, seconds
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
+from memory.values.evidence import ANSWERS
 from memory.values.understanding.readings import Context, ReadRequest
+from models.answers.reader import TrainedAnswerReader
 from models.assets.catalog import DEFAULT_MODEL, get_model
 from models.assets.prepare import prepare_model
 from models.assets.weight_files import shipped_weight_file
@@ -40,6 +46,7 @@ from models.reranker.late_interaction import LateInteraction
 
 _TURNS = ("我們公司上個月跟宏康訂了一台 AI-Box。", "好的，已經記下來了。", "她昨天去台中看了新的倉庫。", "了解。")
 _ASKED = ("它什麼時候會到？", "他说付款条件可以再谈吗？", "What did we agree on with them?", "那個倉庫有多大？")
+_NOW = datetime(2026, 11, 1, tzinfo=UTC)
 _MEMORY = re.compile(r"^(Pss|Pss_Anon|Pss_File|Shared_Clean):\s+(\d+) kB", re.MULTILINE)
 
 
@@ -79,11 +86,19 @@ def contestants(weights: Path | None, cache: Path, threads: int) -> dict[str, Co
     queries = [ReadRequest(text=query, context=Context(turns=_TURNS[:turns])) for query in _ASKED for turns in (2, 4)]
     messages = [ReadRequest(text=sentence) for sentence in SENTENCES]
     pairs = [(query, sentence) for query, sentence in zip(_ASKED, SENTENCES, strict=False)]
+    lines = [
+        DatedLine(text=sentence, said_at=_NOW - timedelta(days=age))
+        for age, sentence in enumerate(islice(cycle(SENTENCES), ANSWERS.lines))
+    ]
+    questions = [AnswerReadRequest(question=query, lines=tuple(lines), now=_NOW) for query in _ASKED]
     makers: dict[str, Callable[[Path], Contestant]] = {
         "reader": lambda file: Contestant(
             TrainedReader(file, cache, threads=threads),
             [*queries, *messages],
             lambda prepared: [window.input_ids for window in prepared.windows],
+        ),
+        "answers": lambda file: Contestant(
+            TrainedAnswerReader(file, cache, threads=threads), questions, lambda prepared: [prepared.input_ids]
         ),
         "reranker": lambda file: Contestant(
             LateInteraction(file, cache, threads=threads), pairs, lambda prepared: [prepared.query, prepared.passage]
