@@ -108,8 +108,8 @@ def totals(judged: Sequence[Judged]) -> dict[str, float | None]:
 
     Right replies to what can be answered, to what cannot (nothing answers it, or it was forgotten), to updates and
     corrections, to what hangs on a change, to what is not for memory, and to all; the questions whose evidence was all
-    found, or some of it; and, of the prompts for what nothing answers and what is not for memory, those with a line of
-    the user's memory, which is beside the matter whatever it says.
+    found, or some of it; and, of the prompts for what nothing answers and what is not for memory, those with a memory,
+    which is beside the matter whatever it says, and those with anything at all, names included.
     """
     groups = {
         "answerable": [row for row in judged if row.question.expected is Expected.VALUE],
@@ -121,11 +121,12 @@ def totals(judged: Sequence[Judged]) -> dict[str, float | None]:
     }
     shares = {name: _percent([row.verdict is Verdict.RIGHT for row in rows]) for name, rows in groups.items()}
     evidence = [row.finds_evidence for row in judged if row.finds_evidence]
-    prompts = [bool(row.answered.prompt) for row in judged if row.answered.prompt is not None]
+    prompts = [row.answered.prompt for row in judged if row.answered.prompt is not None]
     return shares | {
         "evidence": _percent([all(found) for found in evidence]),
         "some_evidence": _percent([any(found) for found in evidence]),
-        "unrelated_prompts": _percent(prompts),
+        "prompts_with_memories": _percent([bool(prompt.memories) for prompt in prompts]),
+        "prompts_with_any": _percent([bool(prompt.memories or prompt.names) for prompt in prompts]),
     }
 
 

@@ -18,7 +18,7 @@ from memory.values.understanding.dialogue import Role
 from .judge import Reply
 from .own_sentences import name_sentence
 from .scenarios import NOT_FOR_MEMORY, Kind, Line, Question, Scenario, Session
-from .systems import AT_ONCE, Answered, Found, System
+from .systems import AT_ONCE, Answered, Found, Prompt, System
 
 _BETWEEN_LINES = timedelta(seconds=30)
 _PROMPTED = NOT_FOR_MEMORY | {Kind.ABSTAIN, Kind.FORGET}
@@ -99,13 +99,16 @@ class Player(System):
         self, question: Question, at: datetime, found: tuple[Found, ...], *, user_id: str, session_id: str
     ) -> Answered:
         shown: list[str] = []
-        prompt: tuple[str, ...] | None = None
+        prompt: Prompt | None = None
         if question.kind in _PROMPTED:
-            context = self._client.before_reply(question.text, user_id=user_id, session_id=session_id).context
+            before = self._client.before_reply(question.text, user_id=user_id, session_id=session_id)
             if question.kind is Kind.FORGET:
-                shown = [context, self._context(user_id)]
+                shown = [before.context, self._context(user_id)]
             else:
-                prompt = tuple(line for line in context.splitlines() if line.startswith("- "))
+                prompt = Prompt(
+                    memories=tuple(hit.text for hit in before.memories),
+                    names=tuple(entity.entity_value for entity in before.entities),
+                )
         said_at = at if self._way is Way.CHAT else None
         begin = time.perf_counter()
         said = self._client.chat(question.text, user_id=user_id, session_id=session_id, created_at=said_at)

@@ -1,6 +1,7 @@
 """Tables of the figures, on the terminal and in Markdown, and what was said, for reading."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.table import Table
@@ -20,7 +21,8 @@ _TOTALS = {
     "all": "all, right %",
     "evidence": "all evidence in ten lines, %",
     "some_evidence": "some evidence in ten lines, %",
-    "unrelated_prompts": "prompts with a line beside the matter, %",
+    "prompts_with_memories": "prompts with a memory where none answers, %",
+    "prompts_with_any": "prompts with anything where nothing answers, %",
 }
 
 
@@ -56,7 +58,7 @@ def row_of(judged: Judged) -> dict[str, Any]:
         "confidence": answered.reply.confidence,
         "verdict": judged.verdict,
         "found": [line.text for line in answered.found],
-        "prompt": answered.prompt,
+        "prompt": answered.prompt and asdict(answered.prompt),
         "finds_evidence": judged.finds_evidence,
         "took_ms": round(1000 * answered.took_s, 1),
     }

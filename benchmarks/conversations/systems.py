@@ -29,20 +29,27 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a prompt would be told: memories, and names of entities that were mentioned before."""
+
+    memories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """A reply to a question.
 
     Attributes:
         found: The best lines that the system's search finds for the question, at most `AT_ONCE`.
         took_s: Seconds until the reply was there.
-        prompt: Lines that a prompt would be told for what memory does not answer; None for other questions, and of
-            systems that write no prompts.
+        prompt: That for what memory does not answer; None for other questions, and of systems that write no prompts.
     """
 
     reply: Reply
     found: tuple[Found, ...]
     took_s: float
-    prompt: tuple[str, ...] | None = None
+    prompt: Prompt | None = None
 
 
 class System(ABC):

@@ -24,7 +24,7 @@ from benchmarks.conversations.figures import (
 from benchmarks.conversations.judge import Reply, Verdict
 from benchmarks.conversations.report import markdown, missed, row_of, tables
 from benchmarks.conversations.scenarios import parse_scenarios
-from benchmarks.conversations.systems import Answered, Found
+from benchmarks.conversations.systems import Answered, Found, Prompt
 
 [_SCENARIO] = parse_scenarios("""
 @ asked en
@@ -91,15 +91,18 @@ def test_the_totals_are_those_that_are_published() -> None:
         "all": 60.0,
         "evidence": 66.7,
         "some_evidence": 100.0,
-        "unrelated_prompts": None,
+        "prompts_with_memories": None,
+        "prompts_with_any": None,
     }
     assert figures["latency_ms"] == {"median": 30.0, "p95": 40.0}
     assert json.loads(json.dumps(figures)) == figures
 
 
-def test_prompts_are_beside_the_matter_where_they_hold_a_line_for_what_nothing_answers() -> None:
-    rows = [replace(row, answered=replace(row.answered, prompt=prompt)) for row in _ALL[3:] for prompt in ((), ("a",))]
-    assert totals([*_ALL, *rows])["unrelated_prompts"] == 50.0
+def test_prompts_for_what_nothing_answers_are_counted_with_a_memory_and_with_anything() -> None:
+    prompts = (Prompt(), Prompt(names=("Owen",)), Prompt(("a line",), ("Owen",)), Prompt(("a line",)))
+    rows = [replace(_ALL[3], answered=replace(_ALL[3].answered, prompt=prompt)) for prompt in prompts]
+    figures = totals([*_ALL, *rows])
+    assert (figures["prompts_with_memories"], figures["prompts_with_any"]) == (50.0, 75.0)
 
 
 def test_what_is_not_for_memory_is_counted_by_itself_and_is_no_point_of_the_curve() -> None:

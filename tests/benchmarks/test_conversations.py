@@ -27,7 +27,7 @@ from benchmarks.conversations.scenarios import (
     parse_scenarios,
     read_scenarios,
 )
-from benchmarks.conversations.systems import Found
+from benchmarks.conversations.systems import Found, Prompt
 from jiyi import Client
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
 from memory.values.understanding.dialogue import Role
@@ -392,13 +392,13 @@ _NOTHING_ANSWERS = """
 """
 
 
-def test_of_what_memory_does_not_answer_the_lines_of_a_prompt_are_kept() -> None:
+def test_of_what_memory_does_not_answer_the_prompt_is_kept() -> None:
     service = _Service()
-    service.more = {"context": "What memory holds:\n- 2026-03-02 (user): I moved.\n- 2026-03-02 (user): To Bath."}
+    service.more = {"memories": [HIT]}
     [scenario] = parse_scenarios(_NOTHING_ANSWERS)
     answered = [answered for _, answered in Player(service.connect).play(scenario)]
-    lines = ("- 2026-03-02 (user): I moved.", "- 2026-03-02 (user): To Bath.")
-    assert [each.prompt for each in answered] == [None, lines, lines]
+    prompt = Prompt(memories=("a source",))
+    assert [each.prompt for each in answered] == [None, prompt, prompt]
     assert all(each.reply == Reply("a reply", ("a source",)) for each in answered)
 
 
