@@ -88,7 +88,8 @@ async def test_merge_split_rename_and_forget(http: httpx.AsyncClient) -> None:
 
 async def test_what_is_split_off_again_is_listed_and_found(http: httpx.AsyncClient) -> None:
     await remember(http, "Borealis GmbH", "Aurora Labs")
-    await send(http, "POST", "/entities/merge", **{"into": "Aurora Labs", "from": "Borealis GmbH"})
+    names: dict[str, Any] = {"into": "Aurora Labs", "from": "Borealis GmbH"}
+    await send(http, "POST", "/entities/merge", **names)
     apart = await send(http, "POST", "/entities/split", entity="Aurora Labs", names=["Borealis GmbH"])
     assert (apart["entity"]["entity_value"], apart["entity"]["mention_count"]) == ("Borealis GmbH", 1)
     listed = (await send(http, "GET", "/entities"))["results"]
