@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ..language.phrases import Phrases
+from ..language.phrases import ENGLISH, Phrases, phrases_for
 from ..language.questions import asks_date
 from ..values.facts import Standing, Validity
 from ..values.hits import Hit, Place
@@ -26,6 +26,7 @@ _MAX_WORDS_CHARACTERS = 60
 """Words that are longer than this are read in the quotation."""
 _LETTERS = r"[^\W\u3400-\u9fff]+"
 _TOKEN = re.compile(rf"{_LETTERS}(?:['’-]{_LETTERS})*|\s+|.", re.DOTALL)
+_LATIN_WORDS = re.compile(r"[^\d\u3400-\u9fff]*[A-Za-z][^\d\u3400-\u9fff]*")
 _LEAST_IN_COMMON = 0.5
 """Share of the words said that stand in what is meant; with less it is another statement, as of a correction."""
 
@@ -44,7 +45,7 @@ class Quoted:
 
     def line(self, phrases: Phrases) -> str:
         """The quotation with its speaker and date, or its place in a document, and with what must be said of it."""
-        quote = with_references_beside(self.text, self.hit)
+        quote = phrases.nested(with_references_beside(self.text, self.hit))
         if self.hit.place is not None:
             return phrases.cited.format(place=cite(self.hit.place, phrases), quote=quote)
         by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
@@ -112,14 +113,23 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, word
         return ""
     if len(values) == len(hits) == 1 and normalise(values[0]) == normalise(hits[0].meant.strip(_ENDS)):
         return ""
+    phrases = _punctuation_of(values, phrases)
     answer = listed(values, phrases)
     return phrases.in_short.format(answer=answer) if len(answer) <= _MAX_WORDS_CHARACTERS else ""
+
+
+def _punctuation_of(values: Sequence[str], phrases: Phrases) -> Phrases:
+    """The language whose punctuation words take: theirs, where all of them are words of another than the reply."""
+    if phrases is ENGLISH:
+        return phrases_for(values) if all(map(has_han, values)) else phrases
+    are_latin = all(_LATIN_WORDS.fullmatch(value) for value in values)
+    return ENGLISH if are_latin else phrases
 
 
 def name_earlier(evidence: Evidence, phrases: Phrases) -> str:
     """What was said of it before, as older; empty where nothing was."""
     return "\n".join(
-        phrases.earlier.format(date=_date(part.hit), quote=with_references_beside(part.text, part.hit))
+        phrases.earlier.format(date=_date(part.hit), quote=phrases.nested(with_references_beside(part.text, part.hit)))
         for part in earlier_quotations(evidence)
     )
 

@@ -18,6 +18,7 @@ class Phrases:
         doubtful: {change} is a phrase of `changes`.
         changes: By predicate, what has changed about {subject} and {object}; "" is any other change.
         you: The user as {subject}.
+        quotation_marks: The outer two, then the inner two.
     """
 
     greeting: str
@@ -75,6 +76,7 @@ class Phrases:
     conflicting: str
     you: str
     changes: Mapping[str, str]
+    quotation_marks: str
 
     which: str
     which_left_out: str
@@ -83,6 +85,14 @@ class Phrases:
     alternatively: str
     also: str
     separator: str
+
+    def nested(self, quote: str) -> str:
+        """A text as it stands between quotation marks: its own outer ones become inner ones."""
+        outer, inner = self.quotation_marks[:2], self.quotation_marks[2:]
+        if not any(mark in quote for mark in outer):
+            return quote
+        both_ways = "’" not in inner  # which is an apostrophe, too
+        return quote.translate(str.maketrans(*((outer + inner, inner + outer) if both_ways else (outer, inner))))
 
 
 TRADITIONAL = Phrases(
@@ -152,6 +162,7 @@ TRADITIONAL = Phrases(
         "scheduled_at": "{subject}改期",
         "": "{object}的情況改變",
     },
+    quotation_marks="「」『』",
     which="「{reference}」是指{options}？",
     which_left_out="您是指{options}？",
     whether="「{reference}」是指{options}嗎？",
@@ -190,7 +201,7 @@ SIMPLIFIED = Phrases(
     forget_context="用户要求忘掉某件事。请按以下意思回复，不要提到其内容：{reply}",
     all_about="所有关于{name}的内容",
     said_on="您在 {date} 说的话",
-    quoted_on="{date} 说的「{quote}」",
+    quoted_on="{date} 说的“{quote}”",
     just_said="您刚才说的事",
     overview="我记得的有：",
     more="想知道更多，可以只问其中一件。",
@@ -200,10 +211,10 @@ SIMPLIFIED = Phrases(
     month="{year}年{month}月",
     year="{year}年",
     week="{first}到{last}",
-    said="{speaker}（{date}）：「{quote}」",
-    cited="{place}：「{quote}」",
+    said="{speaker}（{date}）：“{quote}”",
+    cited="{place}：“{quote}”",
     page="第 {page} 页",
-    earlier="之前（{date}）的说法：「{quote}」",
+    earlier="之前（{date}）的说法：“{quote}”",
     anonymous="记录",
     user="您说过",
     assistant="助理说过",
@@ -227,9 +238,10 @@ SIMPLIFIED = Phrases(
         "scheduled_at": "{subject}改期",
         "": "{object}的情况改变",
     },
-    which="「{reference}」是指{options}？",
+    quotation_marks="“”‘’",
+    which="“{reference}”是指{options}？",
     which_left_out="您是指{options}？",
-    whether="「{reference}」是指{options}吗？",
+    whether="“{reference}”是指{options}吗？",
     listing="、",
     alternatively="还是",
     also="和",
@@ -310,6 +322,7 @@ ENGLISH = Phrases(
         "scheduled_at": "{subject} was rescheduled",
         "": "a change about {object}",
     },
+    quotation_marks="“”‘’",
     which="By “{reference}”, do you mean {options}?",
     which_left_out="Do you mean {options}?",
     whether="By “{reference}”, do you mean {options}?",

@@ -69,7 +69,7 @@ SITUATIONS = {
         TOLD_HANS,
         "我现在住哪里？",
         {"苏州": "苏州"},
-        ("苏州。", "您说过（2026-05-10）：「上个月搬到苏州了」", "之前（2026-03-01）的说法：「我住浦东」"),
+        ("苏州。", "您说过（2026-05-10）：“上个月搬到苏州了”", "之前（2026-03-01）的说法：“我住浦东”"),
         outdated={"浦东": "浦东"},
     ),
     "the same in English": Situation(
@@ -156,7 +156,41 @@ SITUATIONS = {
         (("2026-03-02", "The spare key lies under the flowerpot."),),
         "備用鑰匙放在哪裡？",
         {"spare key": "under the flowerpot"},
-        ("under the flowerpot。", "您說過（2026-03-02）：「The spare key lies under the flowerpot.」"),
+        ("under the flowerpot.", "您說過（2026-03-02）：「The spare key lies under the flowerpot.」"),
+    ),
+    "several English words in a Chinese reply": Situation(
+        (("2026-03-02", "Jess moved to Cardiff"), ("2026-03-03", "Aaron is in Bristol")),
+        "他們住哪裡？",
+        {"Cardiff": "Cardiff", "Bristol": "Bristol"},
+        (
+            "Bristol and Cardiff.",
+            "您說過（2026-03-03）：「Aaron is in Bristol」",
+            "您說過（2026-03-02）：「Jess moved to Cardiff」",
+        ),
+    ),
+    "Chinese words in an English reply": Situation(
+        (("2026-03-02", "我对海鲜过敏"),),
+        "What am I allergic to?",
+        {"海鲜": "海鲜"},
+        ("海鲜。", "You said (2026-03-02): “我对海鲜过敏”"),
+    ),
+    "a code keeps the point of the reply": Situation(
+        (("2026-03-02", "網路密碼是 hz2024wifi，別外傳"),),
+        "網路密碼是多少？",
+        {"hz2024wifi": "hz2024wifi"},
+        ("hz2024wifi。", "您說過（2026-03-02）：「網路密碼是 hz2024wifi，別外傳」"),
+    ),
+    "a quotation in a quotation": Situation(
+        (("2026-03-02", "我的店叫「花時間」，在新竹"),),
+        "我的店叫什麼？",
+        {"花時間": "花時間"},
+        ("花時間。", "您說過（2026-03-02）：「我的店叫『花時間』，在新竹」"),
+    ),
+    "a quotation in a Simplified one": Situation(
+        (("2026-03-02", "我的店叫“远诚五金”，开在拱墅"),),
+        "我的店叫什么？",
+        {"远诚": "远诚五金"},
+        ("远诚五金。", "您说过（2026-03-02）：“我的店叫‘远诚五金’，开在拱墅”"),
     ),
     "a yes or no is read in the quotation": Situation(
         (("2026-03-02", "Our dog is called Bean and hates the postman"),),

@@ -55,7 +55,7 @@ async def test_a_reply_cites_the_document_and_its_headings(http: httpx.AsyncClie
     ("text", "question", "cited"),
     [
         ("\f電池的保固期為十八個月。", "電池的保固期多久？", "file:manuals.md · 第 2 頁：「電池的保固期為十八個月。」"),
-        ("\f电池的保修期为十八个月。", "电池的保修期多久？", "file:manuals.md · 第 2 页：「电池的保修期为十八个月。」"),
+        ("\f电池的保修期为十八个月。", "电池的保修期多久？", "file:manuals.md · 第 2 页：“电池的保修期为十八个月。”"),
         (
             "\fThe battery warranty lasts eighteen months.",
             "How long is the battery warranty?",
