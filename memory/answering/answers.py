@@ -30,6 +30,7 @@ class AnswerRequest(Value):
         unanswered: The calibrated probability that none of them answers; None where nobody read them.
         questions: Where the message asks several, each with what answers it, in order.
         turns: The conversation before the message, oldest first.
+        written: What the user wrote before it, latest first, also in other sessions where these tell no script.
     """
 
     message: str
@@ -41,6 +42,7 @@ class AnswerRequest(Value):
     unanswered: float | None = None
     questions: tuple[QuestionResult, ...] = ()
     turns: tuple[Turn, ...] = ()
+    written: tuple[str, ...] = ()
     now: Timestamp
 
     def with_found(self, result: SearchResult | QuestionResult) -> "AnswerRequest":

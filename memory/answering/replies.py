@@ -58,8 +58,7 @@ def kind_of(request: AnswerRequest) -> Kind:
 
 def phrases_of(request: AnswerRequest) -> Phrases:
     """The sentences in the language of the message, or of what the user wrote before it where it does not tell."""
-    earlier = [turn.content for turn in reversed(request.turns) if turn.role is Role.USER]
-    return phrases_for([request.message, *earlier])
+    return phrases_for([request.message, *request.written])
 
 
 def asks_memory(request: AnswerRequest) -> bool:

@@ -1,5 +1,6 @@
 """The messages and events of a chat turn."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from ..answering.answers import Answer, AnswerRequest
@@ -37,13 +38,15 @@ class ChatMessage(Value):
 class Understood(Value):
     """First event of a turn: the resolution and extraction of the message, and the session's turns before it.
 
-    `to_forget` is what the last reply asked which of it to forget (`SessionContext.to_forget`).
+    `to_forget` is what the last reply asked which of it to forget (`SessionContext.to_forget`). `elsewhere` is what the
+    user wrote in other sessions, latest first, where message and turns do not tell the script.
     """
 
     resolution: CoreferenceResult
     extraction: Extraction
     turns: tuple[Turn, ...] = ()
     to_forget: tuple[tuple[str, ...], ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -60,12 +63,18 @@ class Understood(Value):
             clarification=resolution.clarification,
             extraction=self.extraction,
             turns=self.turns,
+            written=tuple(self.written(message)[1:]),
             now=now,
         )
 
     def written(self, message: str) -> list[str]:
         """The message and what the user wrote before it, latest first: by these the language of a reply is chosen."""
-        return [message, *(turn.content for turn in reversed(self.turns) if turn.role is Role.USER)]
+        return [message, *written_in(self.turns), *self.elsewhere]
+
+
+def written_in(turns: Sequence[Turn]) -> list[str]:
+    """What the user wrote in a conversation, latest first."""
+    return [turn.content for turn in reversed(turns) if turn.role is Role.USER]
 
 
 class Found(Value):

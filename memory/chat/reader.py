@@ -9,6 +9,7 @@ import structlog
 from ..coreference.context import offered_entities, reading_context
 from ..entities.lookup import follow_merges
 from ..extraction.recognition import link_mentions, recognise
+from ..language.phrases import leaves_script_open
 from ..language.time_windows import TimeWindow, find_window
 from ..ports.models.language import Extractor, Resolver
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
@@ -17,26 +18,29 @@ from ..values.entities import Entity
 from ..values.errors import StoreUnavailable, Unavailable, raise_if_busy
 from ..values.governance.changes import ChangeKind
 from ..values.text import fold_lower, has_han
-from ..values.understanding.dialogue import Turn
+from ..values.understanding.dialogue import Role, Turn
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.resolutions import Alternative, CoreferenceResolution, CoreferenceResult, ResolutionRequest
 from .history import has_same_end
-from .messages import Understood
+from .messages import Understood, written_in
 
 RECENT = 50
 """Latest entities that long-term memory offers as antecedents."""
 RECALLED = 500
 """Latest entities and memories that are searched where a message names a past time (上週提到的)."""
+WRITTEN = 20
+"""Latest memories that tell which Chinese script the user writes."""
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What the record says about a message: entities that it names, and those that it may refer to."""
+    """What the record says about a message: entities that it names or may refer to, and what was written before."""
 
     named: tuple[Entity, ...] = ()
     offered: tuple[Entity, ...] = ()
     replaced: Mapping[str, str | None] = field(default_factory=dict)
+    written: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
 
     def added_to(self, request: ResolutionRequest) -> ResolutionRequest:
@@ -124,7 +128,7 @@ class MessageReader:
             resolution = CoreferenceResult(
                 original_query=request.query, resolved_query=request.query, degraded=degraded
             )
-        return Understood(resolution=resolution, extraction=extraction, turns=request.turns)
+        return Understood(resolution=resolution, extraction=extraction, turns=request.turns, elsewhere=known.written)
 
     async def possible_referents(self, word: str, *, session_id: str, user_id: str, now: datetime) -> list[Alternative]:
         """The distinct antecedents that a referring expression may have, best first; empty where it does not refer.
@@ -178,11 +182,12 @@ class MessageReader:
                 recent = await unit.entities.recent(limit=RECALLED if window else RECENT)
                 spoken_of = await _spoken_of(unit, window) if window else set()
                 replaced = await _replaced_ids(unit, request.turns)
+                written = await _written_elsewhere(unit, request)
         except StoreUnavailable as error:
             log_degraded("record", error)
             return _Known(degraded=("record",))
         offered = offered_entities(recent, window=window, spoken_of=spoken_of)
-        return _Known(tuple(named), offered[:RECENT], replaced)
+        return _Known(tuple(named), offered[:RECENT], replaced, written)
 
     async def _extract(self, request: ResolutionRequest, known: _Known) -> Extraction:
         names = [name for entity in known.named for name in entity.names]
@@ -209,6 +214,14 @@ async def _replaced_ids(unit: UnitOfWork, turns: Sequence[Turn]) -> dict[str, st
         elif entity is None and await unit.changes.list(subject=id_, kind=ChangeKind.DELETE, limit=1):
             replaced[id_] = None
     return replaced
+
+
+async def _written_elsewhere(unit: UnitOfWork, request: ResolutionRequest) -> tuple[str, ...]:
+    """What the user wrote last, where the message and its session leave open which Chinese script the user writes."""
+    if not leaves_script_open([request.query, *written_in(request.turns)]):
+        return ()
+    memories = await unit.memories.recent(limit=WRITTEN)
+    return tuple(memory.text for memory in memories if memory.role is Role.USER)
 
 
 async def _spoken_of(unit: UnitOfWork, window: TimeWindow) -> set[str]:

@@ -337,13 +337,21 @@ def phrases_for(texts: Iterable[str]) -> Phrases:
     """The language of the first text that tells; Traditional for Chinese that could be either."""
     chinese = False
     for text in texts:
-        if not has_han(text):
-            if not chinese and text.strip():
-                return ENGLISH
-            continue
-        chinese = True
-        if is_traditional(text):
-            return TRADITIONAL
-        if is_simplified(text):
-            return SIMPLIFIED
+        if (told := _told_by(text)) is not None and not (chinese and told is ENGLISH):
+            return told
+        chinese = chinese or has_han(text)
     return TRADITIONAL if chinese else ENGLISH
+
+
+def leaves_script_open(texts: Iterable[str]) -> bool:
+    """Whether these texts are Chinese that could be in either script."""
+    told = list(texts)
+    return any(map(has_han, told)) and all(_told_by(text) in (None, ENGLISH) for text in told)
+
+
+def _told_by(text: str) -> Phrases | None:
+    if not has_han(text):
+        return ENGLISH if text.strip() else None
+    if is_traditional(text):
+        return TRADITIONAL
+    return SIMPLIFIED if is_simplified(text) else None

@@ -197,3 +197,8 @@ def test_the_replies_to_what_is_not_known_differ_in_every_language() -> None:
         assert len({phrases.nothing_found, phrases.opinion, phrases.general}) == 3
     assert to_simplified(TRADITIONAL.general) == SIMPLIFIED.general
     assert to_simplified(TRADITIONAL.opinion) == SIMPLIFIED.opinion
+
+
+async def test_a_message_that_both_scripts_share_is_answered_in_the_script_written_before() -> None:
+    assert (await reply("早安", Intent.GREETING, written=("好的", "我在学日语"))).text == SIMPLIFIED.greeting
+    assert (await reply("早安", Intent.GREETING, written=("ok",))).text == TRADITIONAL.greeting

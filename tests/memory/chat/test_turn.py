@@ -381,3 +381,17 @@ async def test_while_too_much_waits_for_the_record_a_turn_is_refused_and_not_ans
             patched.setattr(part, name, busy)
             with pytest.raises(StoreBusy):
                 await world.say("備用鑰匙放在哪裡？")
+
+
+@pytest.mark.parametrize(
+    ("told", "greeted"), [("我在学日语，报了周二的班", "您好！有什么"), ("我在學日語，報了週二的班", "您好！有什麼")]
+)
+async def test_a_message_that_both_scripts_share_is_answered_in_the_one_of_earlier_sessions(
+    world: World, told: str, greeted: str
+) -> None:
+    await world.say(told, session="first")
+    await world.say("Good evening", session="second")
+    _, replied, _ = await world.say("你好", session="third")
+    assert replied.answer.text.startswith(greeted)
+    _, other, _ = await world.say("你好", user="bob", session="third")
+    assert other.answer.text.startswith("您好！有什麼"), "another user's script does not count"
