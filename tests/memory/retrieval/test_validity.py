@@ -77,10 +77,11 @@ async def test_what_replaced_a_memory_without_facts_comes_before_it(diary: Diary
         ("the total of the exam last week", "question", True),
         ("hi there, the total of the exam", "greeting, question", True),
         ("the exam is in hall 3, which seat", "statement, question", False),
+        ("seats near the window for the exam", "request", False),
         ("the exam is in hall 3", "statement", False),
     ],
 )
-async def test_what_was_read_as_a_mere_question_is_known(diary: Diary, message: str, intents: str, only: bool) -> None:
+async def test_what_was_read_and_tells_nothing_is_known(diary: Diary, message: str, intents: str, only: bool) -> None:
     await diary.tell("2026-03-02", message, intents=intents)
     [hit] = (await found(diary, ["r1"])).hits
     assert hit.only_asks is only
