@@ -10,6 +10,7 @@ from ray.serve.handle import DeploymentHandle
 from memory.chat.additions import MemoryAdditions
 from memory.chat.reader import MessageReader
 from memory.chat.turn import ChatTurn
+from memory.dialogue.personas import PersonaMemory
 from memory.erasure.guard import ErasureGuard
 from memory.governance.accesses import AccessTally
 from memory.identity.api_keys import ApiKeys
@@ -134,6 +135,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         otherwise=spaces.of(model),
     )
     additions = MemoryAdditions(record=record, sessions=sessions, learning=learning)
+    given_personas = read_personas(args.dialogue.personas)
 
     yield Services(
         chat=ChatTurn(
@@ -143,6 +145,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
             answerer=answer_with_model(args, quoting, language_model, extractor=extractor),
             additions=additions,
             uses=tally,
+            assistant=PersonaMemory(record=record, given=given_personas).assistant,
         ),
         additions=additions,
         record=record,
@@ -175,7 +178,7 @@ async def open_services(args: AppArgs, *, parts: Mapping[str, Handle], model: Ve
         guard=ErasureGuard(record.runs),
         forget=partial(_forget, sessions, tally, authenticator.keys),
         evidence=args.answers.bounds,
-        given_personas=read_personas(args.dialogue.personas),
+        given_personas=given_personas,
         make_dialogue=dialogue_maker(args, model=language_model.model if language_model else None, answerer=quoting),
         cosine_bounds=PerSpace(spaces, lambda space: get_model(space.encoder.model_id).answer_min_cosine),
         embeddings=PerSpace(spaces, partial(_embedding, RemoteEmbedder(remotes["embedder"]))),

@@ -65,13 +65,6 @@ class AnswerArgs(Section):
         le=1,
         description="Probability from which on a memory enters a prompt (`/chat/before`).",
     )
-    general_from: float = Field(
-        default=EVIDENCE_BOUNDS.general_from,
-        ge=0,
-        le=1,
-        description="Probability that nothing answers from which on a question that names nothing of the user's is "
-        "taken for one of general knowledge.",
-    )
 
     @model_validator(mode="after")
     def _the_best_is_quoted_first(self) -> "AnswerArgs":

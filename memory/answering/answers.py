@@ -17,6 +17,13 @@ class AnsweredBy(StrEnum):
     LANGUAGE_MODEL = "language_model"
 
 
+class Assistant(Value):
+    """Who the assistant is for a user: its name and sentences about it, empty where none are given (003 §2.1)."""
+
+    name: str = ""
+    facts: tuple[str, ...] = ()
+
+
 class AnswerRequest(Value):
     """A message to answer, and what is known about it.
 
@@ -31,6 +38,7 @@ class AnswerRequest(Value):
         questions: Where the message asks several, each with what answers it, in order.
         turns: The conversation before the message, oldest first.
         written: What the user wrote before it, latest first, also in other sessions where these tell no script.
+        assistant: Who replies.
     """
 
     message: str
@@ -43,6 +51,7 @@ class AnswerRequest(Value):
     questions: tuple[QuestionResult, ...] = ()
     turns: tuple[Turn, ...] = ()
     written: tuple[str, ...] = ()
+    assistant: Assistant = Assistant()
     now: Timestamp
 
     def with_found(self, result: SearchResult | QuestionResult) -> "AnswerRequest":

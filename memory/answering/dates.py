@@ -4,6 +4,7 @@ import calendar
 from datetime import datetime, timedelta
 
 from ..language.phrases import Phrases
+from ..language.present import Present
 from ..language.questions import asks_ahead, asks_back, asks_date
 from ..language.time_windows import TimeWindow
 from ..language.times import find_relative_time, find_weekday, names_date
@@ -61,6 +62,17 @@ def write_window(window: TimeWindow, phrases: Phrases) -> str:
     if first.day == first.month == 1 and last.month == _MONTHS_OF_YEAR:
         return _written(phrases.year, first)
     return phrases.week.format(first=write_day(first, phrases), last=write_day(last, phrases))
+
+
+def write_present(asked: Present, now: datetime, phrases: Phrases) -> str:
+    """A sentence with the day or period that is asked for, by the clock of `now`, which is said where it is UTC."""
+    if asked.window is not None and asked.window.end - asked.window.start > timedelta(days=1):
+        return phrases.in_short.format(answer=write_window(asked.window, phrases))
+    moment = now if asked.window is None else asked.window.start
+    said = phrases.day_of_week.format(date=write_day(moment, phrases), weekday=phrases.weekdays[moment.weekday()])
+    if asked.hour:
+        said = phrases.clock.format(day=said, time=f"{now:%H:%M}")
+    return phrases.in_short.format(answer=said if now.utcoffset() else phrases.zone.format(moment=said))
 
 
 def _written(pattern: str, moment: datetime) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from ..language.hearer import concerns_hearer, speaks_of_own, without_asking_opinion
 from ..language.keywords import KeywordAnalyzer
 from ..language.phrases import Phrases
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
-from ..values.hits import CosineBounds
+from ..values.hits import CosineBounds, Hit, HitKind
 from ..values.text import normalise
+from ..values.understanding.mentions import KNOWN_NAME
 from ..values.understanding.resolutions import Clarification
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .evidence import choose_evidence
@@ -16,6 +18,9 @@ from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations
 from .replies import Kind, kind_of, phrases_of, reply_to
 from .topics import topic_of
+
+_HEADINGS = {Kind.OPINION: "opinion_with_memories", Kind.REQUEST: "request_with_memories"}
+"""The field of `Phrases` that is said before what memory has for a message that it cannot answer."""
 
 
 class ExtractiveAnswerer(Answerer):
@@ -50,35 +55,44 @@ class ExtractiveAnswerer(Answerer):
         phrases = phrases_of(request)
         kind = kind_of(request)
         if kind is Kind.QUESTION:
-            return self._answer_question(request, phrases)
-        quoted = self._quote(request, phrases) if kind is Kind.REQUEST else None
-        if quoted:
-            return quoted.model_copy(update={"text": f"{phrases.request_with_memories}\n{quoted.text}"})
-        return Answer(text=reply_to(request, phrases), answered_by=AnsweredBy.EXTRACTIVE)
+            quoted = self._quote(request, phrases, sure=concerns_hearer(request.message))
+            return self._without_guess(request, quoted) or self._abstain(request, phrases)
+        heading = _HEADINGS.get(kind)
+        quoted = self._quote(request, phrases, sure=True) if heading else None
+        if heading and quoted:
+            text = quoted.text.removeprefix(f"{phrases.overview}\n")
+            return quoted.model_copy(update={"text": f"{getattr(phrases, heading)}\n{text}"})
+        return self._abstain(request, phrases) if kind is Kind.OPINION else _said(reply_to(request, phrases))
 
-    def _answer_question(self, request: AnswerRequest, phrases: Phrases) -> Answer:
-        quoted = self._quote(request, phrases)
+    def _without_guess(self, request: AnswerRequest, quoted: Answer | None) -> Answer | None:
+        """The quotations, or the question to ask back where an ambiguous reference makes them a guess."""
         ambiguous = request.clarification
         if ambiguous and all(_names_option(hit.meant, ambiguous) for hit in (quoted.sources if quoted else ())):
-            return Answer(text=ambiguous.question, answered_by=AnsweredBy.EXTRACTIVE)
-        return quoted or self._abstain(request, phrases)
+            return _said(ambiguous.question)
+        return quoted
 
     def _abstain(self, request: AnswerRequest, phrases: Phrases) -> Answer:
         """An honest "I don't know that", which is surer the surer it is that nothing answers."""
         unanswered = request.unanswered
         is_sure = unanswered is not None and unanswered >= self._bounds.abstain_from
-        topic = topic_of(request, analyzer=self._analyzer, bounds=self._bounds)
-        return Answer(
-            text=reply_to(request, phrases, topic=topic),
-            answered_by=AnsweredBy.EXTRACTIVE,
-            confidence=unanswered if is_sure else None,
-        )
+        said = _said(reply_to(request, phrases, topic=topic_of(request, analyzer=self._analyzer)))
+        return said.model_copy(update={"confidence": unanswered if is_sure else None})
 
-    def _quote(self, request: AnswerRequest, phrases: Phrases) -> Answer | None:
-        """The best quotations; None where no memory is evidence."""
+    def _quote(self, request: AnswerRequest, phrases: Phrases, *, sure: bool = False) -> Answer | None:
+        """The best quotations; None where no memory is evidence.
+
+        Args:
+            request: The message, which may be no question of the kind that readings are made for.
+            phrases: The language.
+            sure: Whether to quote only what surely answers and has a word or a known name of the message.
+        """
         if request.unanswered is None:
             return self._quote_near(request, phrases)
-        evidence = choose_evidence(request.hits, request.unanswered, self._bounds)
+        hits, bounds = request.hits, self._bounds
+        if sure:
+            hits = self._concerning(request)
+            bounds = bounds.model_copy(update={"answer_from": bounds.beside_from})
+        evidence = choose_evidence(hits, request.unanswered, bounds)
         if evidence is None:
             return None
         quoted = quotations(evidence)
@@ -96,6 +110,24 @@ class ExtractiveAnswerer(Answerer):
         sources = (*answer.sources, *evidence.earlier)
         return answer.model_copy(update={"sources": sources, "confidence": evidence.confidence})
 
+    def _concerning(self, request: AnswerRequest) -> tuple[Hit, ...]:
+        """The memories with a word or a known name of the message, all where a request is about who makes it."""
+        asked = without_asking_opinion(request.resolved)
+        if kind_of(request) is Kind.REQUEST and speaks_of_own(asked):
+            return request.hits
+        terms = self._analyzer.content_terms(asked)
+        known = [mention for mention in request.extraction.mentions if mention.source == KNOWN_NAME]
+        names = [normalise(mention.text) for mention in known]
+
+        def concerns(hit: Hit) -> bool:
+            if hit.is_part_of_overview or hit.kind is HitKind.KNOWLEDGE:
+                return True
+            matched = f"{hit.meant} {hit.instead_of or ''}"
+            shares_name = any(name in normalise(matched) for name in names)
+            return shares_name or not terms.isdisjoint(self._analyzer.content_terms(matched))
+
+        return tuple(filter(concerns, request.hits))
+
     def _quote_near(self, request: AnswerRequest, phrases: Phrases) -> Answer | None:
         terms = self._analyzer.content_terms(request.resolved)
         quoted = [
@@ -103,6 +135,10 @@ class ExtractiveAnswerer(Answerer):
             for hit, text in self._nearness.choose(request.resolved, request.hits)
         ]
         return _answer(write_quotations(quoted, phrases), quoted) if quoted else None
+
+
+def _said(text: str) -> Answer:
+    return Answer(text=text, answered_by=AnsweredBy.EXTRACTIVE)
 
 
 def _answer(text: str, quoted: Sequence[Quoted]) -> Answer:

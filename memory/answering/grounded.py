@@ -14,11 +14,12 @@ from ..prompting.answers import NOT_GROUNDED, GroundedAnswer, GroundedQuestion, 
 from ..values.errors import ModelUnavailable, NoValidAnswer
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.facts import Standing, Validity
+from ..values.hits import Hit
 from ..values.understanding.dialogue import Role
 from .answers import Answer, AnsweredBy, Answerer, AnswerRequest
 from .evidence import Evidence, choose_evidence
 from .quoting import Quoted, earlier_quotations, quotations
-from .replies import Kind, kind_of, phrases_of, reply_to
+from .replies import Kind, kind_of, phrases_of
 from .validity import are_in_conflict
 
 _log = structlog.get_logger(__name__)
@@ -62,7 +63,7 @@ class GroundedAnswerer(Answerer):
     @override
     async def answer(self, request: AnswerRequest) -> Answer:
         answer = await self._otherwise.answer(request)
-        evidence = self._evidence(request) if answer.sources else None
+        evidence = self._evidence(request, answer.sources)
         if evidence is None:
             return answer
         current = quotations(evidence)
@@ -87,13 +88,15 @@ class GroundedAnswerer(Answerer):
             return answer.model_copy(update={"degraded": (*answer.degraded, LANGUAGE_MODEL)})
         if not written.cited:
             self._writer.count("declined")
-            return Answer(text=reply_to(request, phrases), answered_by=AnsweredBy.LANGUAGE_MODEL)
+            nothing = await self._otherwise.answer(request.model_copy(update={"unanswered": 1.0}))
+            return Answer(text=nothing.text, answered_by=AnsweredBy.LANGUAGE_MODEL)
         return _answer(written, current, evidence)
 
-    def _evidence(self, request: AnswerRequest) -> Evidence | None:
-        if request.unanswered is None or kind_of(request) is not Kind.QUESTION:
+    def _evidence(self, request: AnswerRequest, sources: Sequence[Hit]) -> Evidence | None:
+        """What the other answerer quotes; None where the message is no question of which a reading tells."""
+        if not sources or request.unanswered is None or kind_of(request) is not Kind.QUESTION:
             return None
-        return choose_evidence(request.hits, request.unanswered, self._bounds)
+        return choose_evidence(sources, request.unanswered, self._bounds)
 
     async def _write(self, question: GroundedQuestion) -> GroundedAnswer:
         """What the model answers.

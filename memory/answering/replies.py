@@ -2,11 +2,16 @@
 
 from enum import Enum, auto
 
+from ..language.hearer import HearerQuestion, asks_opinion, concerns_hearer, hearer_question
 from ..language.phrases import Phrases, phrases_for
+from ..language.present import asked_present
 from ..language.questions import is_question
+from ..language.set_phrases import SetPhrase, closing_phrase, set_phrase
 from ..values.understanding.dialogue import Role
+from ..values.understanding.extractions import Extraction
 from ..values.understanding.readings import Intent
 from .answers import AnswerRequest
+from .dates import write_present
 from .topics import Topic
 
 _MAX_CONTENT = 200
@@ -17,7 +22,11 @@ class Kind(Enum):
     """What a message asks of the answerer; of several, the first."""
 
     FORGET = auto()
+    SET_PHRASE = auto()
+    ASSISTANT = auto()
+    PRESENT = auto()
     REMEMBER = auto()
+    OPINION = auto()
     QUESTION = auto()
     CORRECTION = auto()
     REQUEST = auto()
@@ -34,8 +43,17 @@ _SENTENCES: tuple[tuple[Intent, str], ...] = (
     (Intent.CHITCHAT, "chitchat"),
 )
 """The field of `Phrases` for each intent that asks for nothing; of several, the first."""
-_UNANSWERED = {Topic.OWN: "nothing_found", Topic.OPINION: "opinion", Topic.GENERAL: "general"}
-"""The field of `Phrases` for a question that no memory answers."""
+_OF_SET_PHRASES = {
+    SetPhrase.FAREWELL: "farewell",
+    SetPhrase.THANKS: "thanks",
+    SetPhrase.GREETING: "greeting",
+    SetPhrase.ACKNOWLEDGEMENT: "acknowledged",
+}
+_MEMORY_MAY_ANSWER = frozenset({Kind.QUESTION, Kind.OPINION, Kind.REQUEST})
+_OF_NO_MEMORY = frozenset({Kind.SET_PHRASE, Kind.ASSISTANT, Kind.PRESENT})
+_MAX_FACTS = 3
+"""Sentences about the assistant that a reply has."""
+_SOCIABLE = frozenset({Intent.GREETING, Intent.THANKS, Intent.CHITCHAT, Intent.CONFIRM})
 _TOLD = frozenset({Intent.STATEMENT, Intent.CHITCHAT})
 """Intents that a question may be taken for: where its form says that it asks, it asks."""
 
@@ -45,15 +63,27 @@ def kind_of(request: AnswerRequest) -> Kind:
     intents = request.extraction.intents
     if Intent.FORGET in intents:
         return Kind.FORGET
-    if request.extraction.overview:
-        return Kind.QUESTION
     if request.revised:
         return Kind.QUESTION if is_question(request.message) else Kind.CORRECTION
+    if (kind := _of_no_memory(request)) is not None:
+        return kind
     if request.extraction.remember or Intent.REMEMBER in intents:
         return Kind.REMEMBER
-    if Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
-        return Kind.QUESTION
+    wants_overview = request.extraction.overview and Intent.REQUEST in intents
+    if wants_overview or Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
+        return Kind.OPINION if asks_opinion(request.message) else Kind.QUESTION
     return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
+
+
+def _of_no_memory(request: AnswerRequest) -> Kind | None:
+    """The kind of a message that its words make one that memory has no part in; None for any that leans on others."""
+    if request.resolved != request.message:
+        return None
+    if set_phrase(request.message) is not None:
+        return Kind.SET_PHRASE
+    if hearer_question(request.message) is not None:
+        return Kind.ASSISTANT
+    return Kind.PRESENT if asked_present(request.message, request.now) is not None else None
 
 
 def phrases_of(request: AnswerRequest) -> Phrases:
@@ -63,7 +93,17 @@ def phrases_of(request: AnswerRequest) -> Phrases:
 
 def asks_memory(request: AnswerRequest) -> bool:
     """Whether memory may answer the message: it asks something, or wants something done."""
-    return kind_of(request) in {Kind.QUESTION, Kind.REQUEST}
+    return kind_of(request) in _MEMORY_MAY_ANSWER
+
+
+def leaves_memory_out(request: AnswerRequest) -> bool:
+    """Whether nothing of memory belongs into the reply: a greeting, a question about the assistant or for the date."""
+    return kind_of(request) in _OF_NO_MEMORY
+
+
+def may_introduce(request: AnswerRequest) -> bool:
+    """Whether the reply may say who the assistant is."""
+    return kind_of(request) is Kind.ASSISTANT or concerns_hearer(request.message)
 
 
 def reply_to(request: AnswerRequest, phrases: Phrases, *, topic: Topic = Topic.OWN) -> str:
@@ -77,21 +117,49 @@ def reply_to(request: AnswerRequest, phrases: Phrases, *, topic: Topic = Topic.O
     match kind_of(request):
         case Kind.FORGET:
             return phrases.forget
+        case Kind.SET_PHRASE if (phrase := set_phrase(request.message)) is not None:
+            return _named(phrases, _OF_SET_PHRASES[phrase])
+        case Kind.ASSISTANT:
+            is_state = hearer_question(request.message) is HearerQuestion.STATE
+            return phrases.how_i_am if is_state else _introduced(request, phrases)
+        case Kind.PRESENT if (asked := asked_present(request.message, request.now)) is not None:
+            return write_present(asked, request.now, phrases)
         case Kind.REMEMBER:
             return _remembered(request, phrases)
+        case Kind.OPINION:
+            return phrases.opinion
+        case Kind.QUESTION if topic is Topic.ASSISTANT:
+            return _introduced(request, phrases)
         case Kind.QUESTION:
-            unanswered: str = getattr(phrases, _UNANSWERED[topic])
-            return unanswered
+            return phrases.general if topic is Topic.GENERAL else phrases.nothing_found
         case Kind.CORRECTION:
             return phrases.corrected.format(content=_shortened(request.resolved))
         case Kind.REQUEST:
             tells = request.extraction.facts or Intent.STATEMENT in request.extraction.intents
             return phrases.request_with_facts if tells else phrases.request
-        case Kind.OTHER:
-            intents = request.extraction.intents
-            name = next((name for intent, name in _SENTENCES if intent in intents), "noted")
-            sentence: str = getattr(phrases, name)
-            return sentence
+        case _:
+            takes_leave = closing_phrase(request.message) is SetPhrase.FAREWELL
+            is_sociable = _SOCIABLE.issuperset(request.extraction.intents) and not request.extraction.facts
+            return phrases.farewell if takes_leave and is_sociable else _named(phrases, _of_intents(request.extraction))
+
+
+def _of_intents(extraction: Extraction) -> str:
+    """The field of `Phrases` for what asks for nothing; what was read and has no intent is not said to be kept."""
+    was_read = bool(extraction.version) and not extraction.degraded
+    tells = bool(extraction.facts) or not was_read
+    return next((name for intent, name in _SENTENCES if intent in extraction.intents), "noted" if tells else "chitchat")
+
+
+def _named(phrases: Phrases, name: str) -> str:
+    sentence: str = getattr(phrases, name)
+    return sentence
+
+
+def _introduced(request: AnswerRequest, phrases: Phrases) -> str:
+    """Who the assistant is: what Jiyi is, by the name of the persona where it has one, and what is given about it."""
+    assistant = request.assistant
+    is_memory = phrases.who_i_am.format(name=assistant.name or phrases.my_name)
+    return "\n".join((is_memory, *assistant.facts[:_MAX_FACTS]))
 
 
 def _remembered(request: AnswerRequest, phrases: Phrases) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 import structlog
 
 from ..answering.forgetting import forget_reply
-from ..answering.replies import asks_memory
+from ..answering.replies import Kind, asks_memory, kind_of, leaves_memory_out, phrases_of, reply_to
 from ..entities.editor import EntityEditor
 from ..entities.entity_storage import EntityStorage
 from ..entities.lookup import find_by_name, get_entity
@@ -336,10 +336,20 @@ class EntityMemoryService:
                 degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
                 forgotten=forgotten,
             )
+        asked = understood.as_asked(message, now=chat_message.now)
+        if leaves_memory_out(asked):
+            return ChatContext(
+                resolution=resolution,
+                extraction=understood.extraction,
+                resolved_query=resolution.resolved_query,
+                entities=(),
+                context=reply_to(asked, phrases_of(asked)) if kind_of(asked) is Kind.PRESENT else "",
+                degraded=degraded,
+            )
         texts: list[Hit] = []
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
-            if asks_memory(understood.as_asked(message, now=chat_message.now)):
+            if asks_memory(asked):
                 texts, missing = await self._related_texts(
                     resolution.resolved_query, user_id, corpus_ids, overview=understood.extraction.overview
                 )

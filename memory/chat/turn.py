@@ -1,12 +1,12 @@
 """A chat turn: session → resolve → retrieve → answer → append to the raw log → learn in the background (DESIGN §3)."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import structlog
 
-from ..answering.answers import Answer, AnsweredBy, Answerer, AnswerRequest
+from ..answering.answers import Answer, AnsweredBy, Answerer, AnswerRequest, Assistant
 from ..answering.forgetting import forget_reply
-from ..answering.replies import asks_memory
+from ..answering.replies import asks_memory, leaves_memory_out, may_introduce
 from ..language.phrases import phrases_for
 from ..ports.services import Retriever, UseCounter
 from ..values.errors import Unavailable
@@ -33,6 +33,7 @@ class ChatTurn:
         answerer: Answers from the search result.
         additions: Stores the turn.
         uses: Counts what the answer held.
+        assistant: Says who replies to a user; None where nobody has said it.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ChatTurn:
         additions: MemoryAdditions,
         uses: UseCounter,
         with_corpora: Retriever | None = None,
+        assistant: Callable[[str], Awaitable[Assistant]] | None = None,
     ) -> None:
         self._reader = reader
         self._retriever = retriever
@@ -51,6 +53,7 @@ class ChatTurn:
         self._answerer = answerer
         self._additions = additions
         self._uses = uses
+        self._assistant = assistant
 
     async def run(self, message: ChatMessage) -> AsyncIterator[ChatEvent]:
         """Yields the turn's events in order; the last one is the acknowledgement.
@@ -76,7 +79,10 @@ class ChatTurn:
             return
         postponed = ("learner",) if Intent.FORGET in understood.extraction.intents else ()
         asked = understood.as_asked(message.message, now=message.now)
-        result = SearchResult() if postponed else await self._retrieve(message, asked)
+        if self._assistant is not None and may_introduce(asked):
+            asked = asked.model_copy(update={"assistant": await self._assistant(message.user_id)})
+        is_searched = not postponed and not leaves_memory_out(asked)
+        result = await self._retrieve(message, asked) if is_searched else SearchResult()
         yield Found(result=result)
         answer = await self._answerer.answer(asked.with_found(result))
         self._count_uses(message, answer, result)
@@ -105,12 +111,13 @@ class ChatTurn:
             self._uses.add(kind, ids, user_id=message.user_id, at=message.now)
 
     async def _retrieve(self, message: ChatMessage, asked: AnswerRequest) -> SearchResult:
+        asks = asks_memory(asked)
         request = SearchRequest(
             query=asked.resolved,
             user_id=message.user_id,
             top_k=message.top_k,
-            asks=asks_memory(asked),
-            overview=asked.extraction.overview,
+            asks=asks,
+            overview=asks and asked.extraction.overview,
             corpus_ids=message.corpus_ids,
             now=message.now,
         )

@@ -9,7 +9,7 @@ import structlog
 
 from ..answering.answers import AnsweredBy, AnswerRequest
 from ..answering.forgetting import forget_reply
-from ..answering.replies import asks_memory
+from ..answering.replies import asks_memory, leaves_memory_out
 from ..chat.additions import MemoryAdditions
 from ..chat.messages import Acknowledged, ChatMessage, Reply, Understood
 from ..chat.prompt_context import is_related, prompt_memories
@@ -278,13 +278,16 @@ class MemorySystem(DialogueMemory):
         return said_by_assistant(text, extraction, injected=injected, source=source, at=turn.context.at)
 
     async def _find(self, context: RetrievedContext, *, user_id: str) -> tuple[SearchResult, tuple[Hit, ...]]:
-        asks = asks_memory(context.understood.as_asked(context.message, now=context.at))
+        asked = context.understood.as_asked(context.message, now=context.at)
+        if leaves_memory_out(asked):
+            return SearchResult(), ()
+        asks = asks_memory(asked)
         request = SearchRequest(
             query=context.query,
             user_id=user_id,
             top_k=FETCHED,
             asks=asks,
-            overview=context.understood.extraction.overview,
+            overview=asks and context.understood.extraction.overview,
             now=context.at,
         )
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from langgraph.types import interrupt
 
-from ..answering.answers import AnsweredBy, Answerer
+from ..answering.answers import AnsweredBy, Answerer, Assistant
 from ..answering.replies import asks_memory
 from ..chat.prompt_context import memory_line
 from ..extraction.comparable_text import ComparableText
@@ -237,7 +237,9 @@ class DialogueNodes:
         return {"consolidated": await self._memory.consolidate_memories(user_id=state["user_id"])}
 
     async def _quote(self, state: DialogueState) -> Update:
-        answer = await self._answerer.answer(context_of(state).asked)
+        persona = speaking(state)
+        assistant = Assistant(name=persona["name"], facts=tuple(persona["lines"]))
+        answer = await self._answerer.answer(context_of(state).asked.model_copy(update={"assistant": assistant}))
         return {
             "ai_response_raw": answer.text,
             "calls": [],

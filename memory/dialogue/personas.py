@@ -10,17 +10,19 @@ from datetime import datetime
 from itertools import accumulate
 
 import numpy as np
+import structlog
 
+from ..answering.answers import Assistant
 from ..language.predicate_nouns import OTHER_NOUNS, PREDICATE_NOUNS
 from ..language.written import Language
 from ..ports.models.language import FloatMatrix, TextKind
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..prompting.checked_model import estimate_tokens
 from ..values.base import utc_now
-from ..values.errors import NotFound
+from ..values.errors import NotFound, Unavailable
 from ..values.ids import derive_id
 from ..values.items import ItemCollection, ItemPlace, StoredItem
-from ..values.personas import MAX_LEARNED, Persona, PersonaProfile, Trait
+from ..values.personas import DEFAULT_PERSONA, MAX_LEARNED, Persona, PersonaProfile, Trait
 from ..values.text import normalise, to_simplified
 from .persona_rules import Told, consolidated, with_told
 from .state import RecalledPersona
@@ -34,6 +36,7 @@ MAX_TOKENS = 1_500
 _PROFILE = "profile"
 _LEARNED = "learned"
 _PERSONAS = ItemCollection.PERSONAS
+_log = structlog.get_logger(__name__)
 
 Embed = Callable[[Sequence[str], TextKind], Awaitable[FloatMatrix]]
 """Encodes texts with the live model: an array of shape (texts, dimension), rows of length 1."""
@@ -71,6 +74,15 @@ class PersonaMemory:
         """
         async with self._record.reading(user_id=user_id) as unit:
             return await self._read(unit, user_id, persona_id)
+
+    async def assistant(self, user_id: str) -> Assistant:
+        """Who replies where no persona is chosen: what is given of the default one; nobody while the record is down."""
+        try:
+            persona = await self.load(user_id, DEFAULT_PERSONA)
+        except Unavailable as error:
+            _log.warning("persona_skipped", error=error.message)
+            return Assistant()
+        return Assistant(name=next(iter(persona.names), ""), facts=persona.profile.facts)
 
     async def list(self, user_id: str) -> list[Persona]:
         """All personas of a user, those of the settings included, by id."""

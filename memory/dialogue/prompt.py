@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from ..language.written import Language
 from ..ports.models.chat_models import ChatRole, ModelMessage, ToolCall
@@ -67,6 +68,7 @@ def prompt_inputs(state: DialogueState, *, name: str) -> dict[str, str]:
     """What fills the template for the persona that speaks."""
     route = Route(state.get("route", Route.CHAT))
     problems = state.get("problems", [])
+    said_at = datetime.fromisoformat(state["said_at"])
     critique = "".join(f"- Your last reply was not good: {problem}\n" for problem in problems)
     return {
         "name": name or "the assistant",
@@ -76,7 +78,7 @@ def prompt_inputs(state: DialogueState, *, name: str) -> dict[str, str]:
         "style": state["dialogue_style"],
         "memories": _data(state.get("relevant_memories", [])),
         "task": _data([state["current_task"]] if state.get("current_task") else []),
-        "grounding": _GROUNDING.get(route, _GROUNDING[Route.CHAT]),
+        "grounding": f"{_GROUNDING.get(route, _GROUNDING[Route.CHAT])} It is {said_at:%A, %d %B %Y, %H:%M %Z}.",
         "critique": critique,
     }
 

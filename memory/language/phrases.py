@@ -22,7 +22,9 @@ class Phrases:
     """
 
     greeting: str
+    farewell: str
     thanks: str
+    acknowledged: str
     chitchat: str
     noted: str
     confirmed: str
@@ -36,7 +38,11 @@ class Phrases:
     forget: str
     nothing_found: str
     opinion: str
+    opinion_with_memories: str
     general: str
+    who_i_am: str
+    my_name: str
+    how_i_am: str
     nobody: str
     unwritten: str
 
@@ -62,6 +68,10 @@ class Phrases:
     month: str
     year: str
     week: str
+    weekdays: tuple[str, ...]
+    day_of_week: str
+    clock: str
+    zone: str
     said: str
     cited: str
     page: str
@@ -97,7 +107,9 @@ class Phrases:
 
 TRADITIONAL = Phrases(
     greeting="您好！有什麼要我記住，或要我找出來的嗎？",
+    farewell="下次見！",
     thanks="不客氣。",
+    acknowledged="好的。",
     chitchat="嗯，我在聽。",
     noted="好的，我記下了。",
     confirmed="好的，就是這樣。",
@@ -111,7 +123,11 @@ TRADITIONAL = Phrases(
     forget="我會把找到的內容從記憶裡移除，也不會再提起這句話。如果可能指好幾件事，我什麼都不會刪，請說清楚是哪一件。",
     nothing_found="我的記憶裡沒有相關的內容。",
     opinion="這個我沒有自己的看法，記憶裡也沒有相關的內容。",
-    general="這件事您沒有告訴過我。我只記得您說過的事，一般的知識我答不上來。",
+    opinion_with_memories="這個我沒有自己的看法，不過我記得：",
+    general="我的記憶裡沒有相關的內容，一般的知識我也答不上來：我只記得您說過的事。",
+    who_i_am="我是{name}，替您記住您說過的事，您問起時再找出來。我是程式，不是真人，其他的事我做不來。",
+    my_name="記憶（Jiyi）",
+    how_i_am="謝謝您問起，我一切正常。我是程式，沒有自己的感受和生活。",
     nobody="這段對話沒有說明是誰說的，所以我沒有查記憶，也不會記下來。",
     unwritten="這裡沒有語言模型可以寫這個。",
     forgotten="好的，已從記憶裡刪除：{things}。我不會再提起。",
@@ -135,6 +151,10 @@ TRADITIONAL = Phrases(
     month="{year}年{month}月",
     year="{year}年",
     week="{first}到{last}",
+    weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+    day_of_week="{date}，{weekday}",
+    clock="{day}，{time}",
+    zone="{moment}（UTC）",
     said="{speaker}（{date}）：「{quote}」",
     cited="{place}：「{quote}」",
     page="第 {page} 頁",
@@ -173,7 +193,9 @@ TRADITIONAL = Phrases(
 )
 SIMPLIFIED = Phrases(
     greeting="您好！有什么要我记住，或要我找出来的吗？",
+    farewell="下次见！",
     thanks="不客气。",
+    acknowledged="好的。",
     chitchat="嗯，我在听。",
     noted="好的，我记下了。",
     confirmed="好的，就是这样。",
@@ -187,7 +209,11 @@ SIMPLIFIED = Phrases(
     forget="我会把找到的内容从记忆里移除，也不会再提起这句话。如果可能指好几件事，我什么都不会删，请说清楚是哪一件。",
     nothing_found="我的记忆里没有相关的内容。",
     opinion="这个我没有自己的看法，记忆里也没有相关的内容。",
-    general="这件事您没有告诉过我。我只记得您说过的事，一般的知识我答不上来。",
+    opinion_with_memories="这个我没有自己的看法，不过我记得：",
+    general="我的记忆里没有相关的内容，一般的知识我也答不上来：我只记得您说过的事。",
+    who_i_am="我是{name}，替您记住您说过的事，您问起时再找出来。我是程序，不是真人，其他的事我做不来。",
+    my_name="记忆（Jiyi）",
+    how_i_am="谢谢您问起，我一切正常。我是程序，没有自己的感受和生活。",
     nobody="这段对话没有说明是谁说的，所以我没有查记忆，也不会记下来。",
     unwritten="这里没有语言模型可以写这个。",
     forgotten="好的，已从记忆里删除：{things}。我不会再提起。",
@@ -211,6 +237,10 @@ SIMPLIFIED = Phrases(
     month="{year}年{month}月",
     year="{year}年",
     week="{first}到{last}",
+    weekdays=("星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"),
+    day_of_week="{date}，{weekday}",
+    clock="{day}，{time}",
+    zone="{moment}（UTC）",
     said="{speaker}（{date}）：“{quote}”",
     cited="{place}：“{quote}”",
     page="第 {page} 页",
@@ -249,7 +279,9 @@ SIMPLIFIED = Phrases(
 )
 ENGLISH = Phrases(
     greeting="Hello! Is there anything I should remember, or look up for you?",
+    farewell="See you next time!",
     thanks="You're welcome.",
+    acknowledged="All right.",
     chitchat="I'm listening.",
     noted="Noted.",
     confirmed="All right, it stays that way.",
@@ -266,7 +298,14 @@ ENGLISH = Phrases(
     ),
     nothing_found="I have nothing about that in memory.",
     opinion="I have no opinions of my own, and nothing about that in memory.",
-    general="You haven't told me that, and general knowledge is beyond me: I only know what you tell me.",
+    opinion_with_memories="I have no opinions of my own, but this is what I have about it:",
+    general="I have nothing about that in memory, and general knowledge is beyond me: I only know what you tell me.",
+    who_i_am=(
+        "I'm {name}, a memory: I keep what you tell me and find it again when you ask. I'm a program, not a person, "
+        "and there is nothing else that I can do."
+    ),
+    my_name="Jiyi",
+    how_i_am="Thanks for asking: all is well. I'm a program, with no feelings or life of my own.",
     nobody="Nothing says whose conversation this is, so I have looked nothing up and keep nothing of it.",
     unwritten="There is no language model here that could write this.",
     forgotten="Done. Removed from memory: {things}. I will not bring it up again.",
@@ -295,6 +334,10 @@ ENGLISH = Phrases(
     month="{month_name} {year}",
     year="{year}",
     week="{first} – {last}",
+    weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    day_of_week="{weekday}, {date}",
+    clock="{day}, {time}",
+    zone="{moment} (UTC)",
     said="{speaker} ({date}): “{quote}”",
     cited="{place}: “{quote}”",
     page="p. {page}",

@@ -21,15 +21,6 @@ _SENTENCES = re.compile(r"[^。！？!?\n]+[。！？!?\n]*")
 _CLAUSES = re.compile(r"[，,；;：:。.]\s*\S")
 _WHATEVER = re.compile(r"(?:什么|甚么|怎么|怎样|哪|谁|几|多少|啥)[^，。]{0,6}?[都也]")
 """An interrogative that asks nothing: 什么都能吃, 谁也不知道."""
-_OPINION = re.compile(
-    r"[你您妳]们?(?:自己|个人|本人|也|还|都|最|更|比较|会|怎么|是不是|会不会)*"
-    r"(?:觉得|认为|以为|看(?![到见过了])|推荐(?![的过了])|建议(?![的过了])|喜欢|偏好|同意|怎么想|怎么看)"
-    r"|[你您妳]们?的(?:看法|意见|想法|建议|偏好|观点)"
-    r"|\b(?:do|would|don't|wouldn't) you (?:\w+ )?(?:think|feel|believe|recommend|suggest|prefer|like|agree|say)\b"
-    r"|\byour (?:own |personal |honest )?(?:opinion|favou?rite|view|take|thoughts|preference)s?\b",
-    re.IGNORECASE,
-)
-"""Words for judging and liking, with the one who is addressed as their subject."""
 _ENGLISH = re.compile(
     r"^\s*(?:(?:and|so|but|ok|okay|hey|hi|well)[,\s]+)*"
     r"(?:what|when|where|who|whom|whose|which|why|how|(?:what|when|where|who|why|how)s"
@@ -93,11 +84,6 @@ def asks_one_thing(text: str) -> bool:
 def is_tag(text: str) -> bool:
     """Whether the text only asks whether what stands before it is so: 對嗎, "isn't it?"."""
     return bool(_TAG.match(to_simplified(text)))
-
-
-def asks_opinion(text: str) -> bool:
-    """Whether the text asks for the opinion or the taste of the one who is addressed."""
-    return bool(_OPINION.search(to_simplified(text)))
 
 
 def asks_date(question: str) -> bool:

@@ -38,8 +38,6 @@ class EvidenceBounds(Value):
         words_from: The probability from which on the words that answer are told before their quotation. Of 664
             answers in tuning conversations 82% have the right words; of the 563 that reach 0.5, 89%, of the others 43%.
         prompt_from: `answers` from which a memory belongs into a prompt.
-        general_from: `unanswered` from which a question that names nothing of the user's is told apart from one about
-            the user.
     """
 
     abstain_from: float = Field(default=0.75, ge=0, le=1)
@@ -49,7 +47,6 @@ class EvidenceBounds(Value):
     outdated_from: float = Field(default=0.5, ge=0, le=1)
     words_from: float = Field(default=0.5, ge=0, le=1)
     prompt_from: float = Field(default=0.25, ge=0, le=1)
-    general_from: float = Field(default=0.8, ge=0, le=1)
 
     @model_validator(mode="after")
     def _the_best_is_quoted_first(self) -> "EvidenceBounds":

@@ -13,6 +13,7 @@ from memory.answering.answers import Answer, AnsweredBy, AnswerRequest
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.answering.grounded import GroundedAnswerer
 from memory.language.keywords import KeywordAnalyzer
+from memory.language.phrases import ENGLISH
 from memory.ports.models.chat_models import ChatModel, ChatReply, ChatRequest, ChatRole
 from memory.prompting.answers import GroundedWriter
 from memory.prompting.checked_model import CheckedModel
@@ -231,3 +232,20 @@ async def test_one_that_is_too_slow_is_not_waited_for_again_for_a_while() -> Non
     for _ in range(2):
         assert (await answerer.answer(WHERE)).degraded == ("language_model",)
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "said_instead"),
+    [("Who wrote Hamlet?", ENGLISH.general), ("Who wrote my will?", ENGLISH.nothing_found)],
+)
+async def test_what_the_model_declines_is_replied_to_as_what_nothing_answers(question: str, said_instead: str) -> None:
+    answer = await answered(FakeChatModel(said("")), asked(question, YORK))
+    assert (answer.text, answer.answered_by) == (said_instead, AnsweredBy.LANGUAGE_MODEL)
+    assert (answer.sources, answer.confidence) == ((), None)
+
+
+async def test_an_opinion_is_not_asked_of_the_model() -> None:
+    model = FakeChatModel()
+    opinion = asked("What do you think of York?", YORK)
+    assert await answered(model, opinion) == await quoted(opinion)
+    assert not model.requests

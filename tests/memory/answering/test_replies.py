@@ -1,10 +1,10 @@
 """What each intent is answered with, in the user's language and script: short, honest, and never 了解 to a request."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memory.answering.answers import Answer, AnswerRequest
+from memory.answering.answers import Answer, AnswerRequest, Assistant
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
@@ -12,7 +12,7 @@ from memory.values.hits import CosineBounds, Hit, HitKind
 from memory.values.text import to_simplified
 from memory.values.understanding.dialogue import Role, Turn
 from memory.values.understanding.extractions import Extraction, RememberIntent
-from memory.values.understanding.mentions import Mention
+from memory.values.understanding.mentions import KNOWN_NAME, Mention
 from memory.values.understanding.readings import FactSpan, Intent, StatedFact
 from memory.values.understanding.resolutions import Alternative, Clarification, ReferenceSource
 
@@ -174,17 +174,16 @@ _HAMLET = "Who wrote Hamlet?"
     "known",
     [
         {"unanswered": None},
-        {"unanswered": 0.6},
         {"hits": (memory("We saw Hamlet on Friday", cosine=0.1),)},
         {
             "extraction": Extraction(
                 intents=(Intent.QUESTION,),
-                mentions=(Mention(text="Hamlet", start=10, end=16, entity_id="e"),),
+                mentions=(Mention(text="Hamlet", start=10, end=16, entity_id="e", source=KNOWN_NAME),),
             )
         },
         {"resolved": "Who wrote the play of last week?"},
     ],
-    ids=["not read", "not sure", "shares words with a memory", "names what the user knows", "refers back"],
+    ids=["not read", "shares words with a memory", "names what the user knows", "refers back"],
 )
 async def test_what_may_be_about_the_user_is_plainly_not_known(known: dict[str, object]) -> None:
     given = {"extraction": Extraction(intents=(Intent.QUESTION,)), "unanswered": 0.97} | known
@@ -199,6 +198,150 @@ def test_the_replies_to_what_is_not_known_differ_in_every_language() -> None:
     assert to_simplified(TRADITIONAL.opinion) == SIMPLIFIED.opinion
 
 
+@pytest.mark.parametrize(
+    ("message", "name", "phrases"),
+    [
+        ("再見囉", "farewell", TRADITIONAL),
+        ("谢谢，下次见", "farewell", SIMPLIFIED),
+        ("bye bye", "farewell", ENGLISH),
+        ("謝謝你", "thanks", TRADITIONAL),
+        ("您好", "greeting", TRADITIONAL),
+        ("知道了，谢谢你们", "thanks", SIMPLIFIED),
+        ("沒關係", "acknowledged", TRADITIONAL),
+        ("没关系", "acknowledged", SIMPLIFIED),
+        ("lol", "acknowledged", ENGLISH),
+    ],
+)
+@pytest.mark.parametrize("read_as", [Intent.REQUEST, Intent.CORRECTION, Intent.STATEMENT, None])
+async def test_a_set_phrase_is_answered_as_one_whatever_it_was_read_as(
+    message: str, name: str, phrases: Phrases, read_as: Intent | None
+) -> None:
+    answer = await reply(message, *([read_as] if read_as else []), hits=(memory(message),), unanswered=0.1)
+    assert (answer.text, answer.sources) == (getattr(phrases, name), ())
+
+
+async def test_what_was_read_and_is_for_nothing_is_not_said_to_be_kept() -> None:
+    assert (await reply("把燈關了", extraction=Extraction(version="1"))).text == TRADITIONAL.chitchat
+    told = Extraction(version="1", facts=(FACT,))
+    assert (await reply("喝茶的人，我", extraction=told)).text == TRADITIONAL.noted
+
+
+ASSISTANT = [("你叫什麼名字？", TRADITIONAL), ("你会做什么？", SIMPLIFIED), ("What can you do?", ENGLISH)]
+
+
+@pytest.mark.parametrize(("message", "phrases"), ASSISTANT)
+async def test_a_question_about_the_assistant_is_answered_by_who_it_is_and_by_no_memory(
+    message: str, phrases: Phrases
+) -> None:
+    near = (memory(f"我最喜歡的話是「{message}」"),)
+    answer = await reply(message, Intent.QUESTION, hits=near, unanswered=0.1)
+    assert (answer.text, answer.sources) == (phrases.who_i_am.format(name=phrases.my_name), ())
+    named = await reply(message, Intent.QUESTION, assistant=Assistant(name="Aria", facts=("Aria likes jazz.",)))
+    assert "Aria" in named.text
+    assert named.text.endswith("Aria likes jazz.")
+
+
+@pytest.mark.parametrize(
+    ("message", "phrases"), [("你好嗎？", TRADITIONAL), ("你最近过得怎么样", SIMPLIFIED), ("How are you?", ENGLISH)]
+)
+async def test_asked_how_it_is_it_says_what_it_is(message: str, phrases: Phrases) -> None:
+    assert (await reply(message, Intent.QUESTION)).text == phrases.how_i_am
+
+
+@pytest.mark.parametrize(("message", "phrases"), [("你會寫詩嗎？", TRADITIONAL), ("Do you ever dream?", ENGLISH)])
+async def test_what_nothing_answers_about_the_assistant_is_answered_by_who_it_is(
+    message: str, phrases: Phrases
+) -> None:
+    answer = await reply(message, Intent.QUESTION, unanswered=0.97)
+    assert answer.text == phrases.who_i_am.format(name=phrases.my_name)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("今天星期幾？", "2026年3月2日，星期一（UTC）。"),
+        ("明天几号？", "2026年3月3日，星期二（UTC）。"),
+        ("What time is it?", "Monday, 2 March 2026, 09:00 (UTC)."),
+        ("What year is it?", "Monday, 2 March 2026 (UTC)."),
+    ],
+)
+async def test_the_present_date_and_time_are_told(message: str, said: str) -> None:
+    answer = await reply(message, Intent.QUESTION, hits=(memory("我每個星期三打羽球"),), unanswered=0.1)
+    assert (answer.text, answer.sources) == (said, ())
+
+
+async def test_the_time_is_that_of_the_zone_in_which_the_message_was_sent() -> None:
+    in_taipei = datetime(2026, 3, 2, 1, 5, tzinfo=timezone(timedelta(hours=8)))
+    assert (await reply("現在幾點？", Intent.QUESTION, now=in_taipei)).text == "2026年3月2日，星期一，01:05。"
+
+
+READ = {"answers": 0.9, "words": 0.1}
+
+
+def read(text: str, **parts: float) -> Hit:
+    """A memory that was read together with the message."""
+    return Hit(id=text, kind=HitKind.MEMORY, text=text, words="", score=1.0, parts=READ | parts, created_at=AT)
+
+
+@pytest.mark.parametrize(
+    ("message", "hit", "is_quoted"),
+    [
+        ("幫我設一個明天早上的鬧鐘", read("羽球改到星期五"), False),
+        ("幫我設一個打羽球的鬧鐘", read("羽球改到星期五"), True),
+        ("幫我設一個打羽球的鬧鐘", read("羽球改到星期五", answers=0.4), False),
+        ("幫我點一杯我能喝的", read("冬瓜檸檬沒問題"), True),
+        ("Set an alarm for 7am", read("Noah is five"), False),
+        ("Book me a table at Rosso", read("Rosso was the place with the good gnocchi"), True),
+    ],
+)
+async def test_a_request_gets_only_what_surely_concerns_it(message: str, hit: Hit, is_quoted: bool) -> None:
+    answer = await reply(message, Intent.REQUEST, hits=(hit,), unanswered=0.1)
+    assert bool(answer.sources) is is_quoted
+
+
+@pytest.mark.parametrize(
+    ("message", "hit", "phrases"),
+    [
+        ("你覺得那家餐廳好吃嗎？", read("那家餐廳我去過兩次"), TRADITIONAL),
+        ("你觉得这家餐厅怎么样？", read("那家餐厅我去过两次"), SIMPLIFIED),
+        ("What do you think of Elbow?", read("I love the band Elbow"), ENGLISH),
+    ],
+)
+async def test_asked_for_an_opinion_it_has_none_and_says_what_it_knows(
+    message: str, hit: Hit, phrases: Phrases
+) -> None:
+    answer = await reply(message, Intent.QUESTION, hits=(hit,), unanswered=0.1)
+    assert answer.text.splitlines()[0] == phrases.opinion_with_memories
+    assert answer.sources == (hit,)
+    beside = read("《黑暗榮耀》還不錯，我覺得 it was good")
+    assert (await reply(message, Intent.QUESTION, hits=(beside,), unanswered=0.1)).text == phrases.opinion
+
+
+@pytest.mark.parametrize("intent", [Intent.CHITCHAT, Intent.STATEMENT])
+async def test_only_what_asks_gets_an_overview(intent: Intent) -> None:
+    praise = Extraction(intents=(intent,), overview=True)
+    assert (await reply("妳好聰明喔", extraction=praise)).text in (TRADITIONAL.chitchat, TRADITIONAL.noted)
+
+
+@pytest.mark.parametrize("unanswered", [0.3, 0.6, 0.97])
+async def test_what_names_nothing_of_the_users_is_general_however_sure_it_is(unanswered: float) -> None:
+    unknown = Mention(text="Hamlet", start=10, end=16, entity_id="e", source="reader.work")
+    extraction = Extraction(intents=(Intent.QUESTION,), mentions=(unknown,))
+    answer = await reply(
+        _HAMLET, extraction=extraction, hits=(read("Tea is nice", answers=0.1),), unanswered=unanswered
+    )
+    assert answer.text == ENGLISH.general
+
+
 async def test_a_message_that_both_scripts_share_is_answered_in_the_script_written_before() -> None:
     assert (await reply("早安", Intent.GREETING, written=("好的", "我在学日语"))).text == SIMPLIFIED.greeting
     assert (await reply("早安", Intent.GREETING, written=("ok",))).text == TRADITIONAL.greeting
+
+
+@pytest.mark.parametrize(
+    ("message", "phrases"),
+    [("不早了，該休息了，晚安", TRADITIONAL), ("那就这样吧，拜拜", SIMPLIFIED), ("heading home, good night", ENGLISH)],
+)
+async def test_what_tells_nothing_and_ends_with_a_good_bye_is_one(message: str, phrases: Phrases) -> None:
+    assert (await reply(message, Intent.GREETING)).text == phrases.farewell
+    assert (await reply(message, Intent.STATEMENT)).text == phrases.noted

@@ -102,3 +102,21 @@ def test_lines_are_in_the_language_of_the_query_and_cannot_break_out_of_it(query
     assert len(told) < MAX_MEMORY_IN_PROMPT + 100
     assert len(memory_lines([hostile] * 100, query)) <= MAX_CONTEXT
     assert memory_lines([], query) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "context"),
+    [
+        ("What's your name?", ""),
+        ("Good night!", ""),
+        ("What day is it today?", "Tuesday, 3 March 2026 (UTC)."),
+        ("今天星期幾？", "2026年3月3日，星期二（UTC）。"),
+    ],
+)
+async def test_of_what_memory_has_no_part_in_nothing_enters_but_the_date(
+    world: World, message: str, context: str
+) -> None:
+    await tell(world, "2026-03-02", "My dog's name is Bean, and tonight is its day")
+    world.now = day("2026-03-03")
+    said = await before(world, message, FakeAnswerReader(answers={message: {"Bean": "Bean"}}))
+    assert (said.context, said.memories, said.entities) == (context, (), ())

@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
+from memory.answering.answers import Assistant
 from memory.extraction.extractor import ReadingExtractor
 from memory.ports.models.language import Reader
 from memory.values.errors import ModelUnavailable, Overloaded, StoreBusy, StoreUnavailable, Unavailable
@@ -395,3 +396,14 @@ async def test_a_message_that_both_scripts_share_is_answered_in_the_one_of_earli
     assert replied.answer.text.startswith(greeted)
     _, other, _ = await world.say("你好", user="bob", session="third")
     assert other.answer.text.startswith("您好！有什麼"), "another user's script does not count"
+
+
+async def test_a_question_about_the_assistant_is_answered_by_its_persona(world: World) -> None:
+    async def assistant(user_id: str) -> Assistant:
+        return Assistant(name=f"Aria of {user_id}")
+
+    await world.say("My dog's name is Bean.")
+    world.chat_turn._assistant = assistant
+    _, replied, _ = await world.say("What's your name?")
+    assert "Aria of ann" in replied.answer.text
+    assert "Bean" not in replied.answer.text

@@ -53,7 +53,7 @@ async def test_both_memories_are_searched_at_the_same_time(dialogue: Dialogue, m
     monkeypatch.setattr(dialogue.personas, "recall", recall_later)
     async with asyncio.timeout(60):
         context = await dialogue.memory.retrieve_context(
-            "早安", user_id="ann", session_id="s", persona_ids=["default"], at=dialogue.world.now
+            "我換了鑰匙", user_id="ann", session_id="s", persona_ids=["default"], at=dialogue.world.now
         )
     assert [persona["name"] for persona in context.personas] == ["小林"]
 

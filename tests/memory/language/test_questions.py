@@ -2,12 +2,12 @@
 
 import pytest
 
+from memory.language.hearer import asks_opinion
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.questions import (
     MAX_QUESTIONS,
     asks_back,
     asks_one_thing,
-    asks_opinion,
     is_question,
     only_asks,
     questions_of,
