@@ -15,7 +15,7 @@ REPORTED = {
     "messages": ("m3", "n3", "n6", "f", "h9", "u2"),
     "intents": ("q2",),
     "overviews": (),
-    "forget_messages": (),
+    "forget_messages": ("m7",),
     "forgets": ("r2",),
     "changes": (),
     "answers": ("q3", "r3"),
