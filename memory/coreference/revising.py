@@ -103,7 +103,7 @@ def revise(request: ResolutionRequest, extraction: Extraction) -> CoreferenceRes
     """
     choice = find_choice(request.query)
     earlier = _earlier_messages(request) if choice else []
-    if choice is None or not earlier or not _is_meant_so(choice, earlier[0], extraction):
+    if choice is None or not earlier or not _is_meant_so(choice, request.query, earlier[0], extraction):
         return None
     last, *before = earlier
     revised = _Reviser(request, extraction, choice, last).result()
@@ -120,12 +120,21 @@ def revise(request: ResolutionRequest, extraction: Extraction) -> CoreferenceRes
     return None
 
 
-def _is_meant_so(choice: Choice, earlier: _Earlier, extraction: Extraction) -> bool:
-    """Whether the reader allows to take a message of this form as a correction or an answer."""
+def _is_meant_so(choice: Choice, message: str, earlier: _Earlier, extraction: Extraction) -> bool:
+    """Whether the reader allows to take a message of this form as a correction or an answer.
+
+    A name alone that was offered answers, also where the reader takes it for the question that it was offered for.
+    """
     intents = frozenset(extraction.intents)
     if not choice.corrects:
-        return earlier.asked is not None and Intent.QUESTION not in intents
+        return earlier.asked is not None and (
+            Intent.QUESTION not in intents or _is_option(choice, message, earlier.asked)
+        )
     return not intents or bool(intents & _DISAGREES) or (choice.firm and choice.denies) or earlier.asked is not None
+
+
+def _is_option(choice: Choice, message: str, asked: _Edited) -> bool:
+    return choice.text == message.strip() and normalise(choice.text) in map(normalise, asked.options)
 
 
 def _earlier_messages(request: ResolutionRequest) -> list[_Earlier]:

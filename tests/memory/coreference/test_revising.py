@@ -237,7 +237,8 @@ async def test_what_chooses_no_option_answers_nothing(message: str) -> None:
 async def test_a_question_is_no_answer() -> None:
     asked = await resolve("{它|?AI-Box?HCI-500}放在哪裡？", _SAID)
     turns = [_SAID, "好", asked.original_query, "好"]
-    assert (await say("AI-Box", turns, remembered(asked), Intent.QUESTION)).revision is None
+    assert (await say("AI-Box?", turns, remembered(asked), Intent.QUESTION)).revision is None
+    assert (await say("AI-Box", turns, remembered(asked), Intent.QUESTION)).revision
     assert (await say("AI-Box", turns, remembered(asked), Intent.STATEMENT)).revision
 
 
