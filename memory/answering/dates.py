@@ -9,11 +9,10 @@ from ..language.questions import asks_ahead, asks_back, asks_date
 from ..language.time_windows import TimeWindow
 from ..language.times import find_relative_time, find_weekday, names_date
 from ..values.hits import Hit
+from ..values.predicates import SCHEDULES
 from .validity import names_any
 
 _MONTHS_OF_YEAR = 12
-_LIES_AHEAD = frozenset({"scheduled_at", "deadline", "travels_to", "plans"})
-"""Predicates of what was still to come when it was told."""
 
 
 def date_of_words(hit: Hit, question: str, phrases: Phrases) -> str:
@@ -41,7 +40,7 @@ def _weekday(words: str, hit: Hit, question: str) -> TimeWindow | None:
     known = [day for day in days.values() if day is not None and day.start.date() in begins]
     if len(known) == 1:
         return known[0]
-    if any(fact.predicate in _LIES_AHEAD and names_any(words, [fact]) for fact in hit.validity):
+    if any(fact.predicate in SCHEDULES and names_any(words, [fact]) for fact in hit.validity):
         return days[True]
     is_ahead = asks_ahead(question)
     return days[is_ahead] if is_ahead or asks_back(question) else None

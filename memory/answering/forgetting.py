@@ -47,7 +47,7 @@ def _name(thing: Forgettable, phrases: Phrases) -> str:
     return (
         phrases.said_on.format(date=date)
         if thing.quote is None
-        else phrases.quoted_on.format(date=date, quote=thing.quote)
+        else phrases.quoted_on.format(date=date, quote=phrases.nested(thing.quote))
     )
 
 

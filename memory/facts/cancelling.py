@@ -9,9 +9,9 @@ from ..extraction.assertions import assertions_of
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import speaks_of_self
 from ..values.facts import Fact
+from ..values.predicates import SCHEDULES
 from ..values.text import fold_lower
 from .persons import clause_at
-from .statements import SCHEDULES
 
 _CALLED_OFF = re.compile(
     r"(?<!not )(?<!n't )\b(?:been )?(?:cancell?ed|called off|scrapped|not happening|fell through|off(?=\W*$))"

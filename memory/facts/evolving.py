@@ -11,11 +11,11 @@ from datetime import datetime
 from ..values.entities import raised_confidence
 from ..values.facts import Ending, Fact, FactStatus, MemoryDetails
 from ..values.ids import fact_id
-from ..values.predicates import ONE_VALUED
+from ..values.predicates import EVENTS, ONE_VALUED, SCHEDULES
 from ..values.text import fold_lower
 from ..values.understanding.readings import OVER, Qualifier
 from .periods import period_of
-from .statements import EVENTS, SCHEDULES, Statement, bare_name, has_part, says_same
+from .statements import Statement, bare_name, has_part, says_same
 
 SURE = 0.6
 """From this confidence a newer value replaces an older one, however sure that is (002 §1.1); below only a less sure one

@@ -12,7 +12,7 @@ from ..values.base import Timestamp, Value
 from ..values.entities import Confidence
 from ..values.facts import SPEAKER, Fact
 from ..values.periods import Period
-from ..values.predicates import ONE_VALUED, CategoryName, category_of
+from ..values.predicates import EVENTS, ONE_VALUED, SCHEDULES, CategoryName, category_of
 from ..values.records import Resource
 from ..values.text import fold_lower, normalise
 from ..values.understanding.dialogue import Role
@@ -23,10 +23,6 @@ from .persons import is_about_hearer, is_asked
 
 HEDGED_FACTOR = 0.6
 """Factor on the confidence of what the speaker is not sure of."""
-EVENTS = frozenset({"attended", "visited", "met", "happened", "bought", "sold", "lost", "graduated_from"})
-"""Predicates of what happens once: a time is when it happened, and having passed does not end it."""
-SCHEDULES = frozenset({"scheduled_at", "deadline", "travels_to", "plans", "goal", "wants"})
-"""Predicates of what lies ahead: a later time does not make a plan of them."""
 
 _OWN = re.compile(
     r"^(?:(?:my|our|your|the|an?|this|that)\s+|(?:我们?|你们?|您)(?:家)?的|(?:我们?|你们?|您)(?=.)|[这那][个台只辆间条支张本把件]?)",

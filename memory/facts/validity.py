@@ -6,10 +6,9 @@ from datetime import datetime
 
 from ..language.times import resolve_time
 from ..values.facts import Doubt, Ending, Fact, Standing, Validity
-from ..values.predicates import ONE_VALUED
+from ..values.predicates import EVENTS, ONE_VALUED, SCHEDULES
 from .asked_times import AskedTime
 from .periods import period_of
-from .statements import EVENTS, SCHEDULES
 
 Standings = dict[str, Standing]
 """By id of the fact."""

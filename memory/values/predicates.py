@@ -61,6 +61,11 @@ OTHER = "other"
 
 PREDICATES: tuple[str, ...] = (*sorted(ONE_VALUED | MANY_VALUED), OTHER)
 
+EVENTS = frozenset({"attended", "visited", "met", "happened", "bought", "sold", "lost", "graduated_from"})
+"""Predicates of what happens once: a time is when it happened, and having passed does not end it."""
+SCHEDULES = frozenset({"scheduled_at", "deadline", "travels_to", "plans", "goal", "wants"})
+"""Predicates of what lies ahead: a later time does not make a plan of them."""
+
 
 class CategoryName(StrEnum):
     """The categories of 002 §4.3, which are there for every user."""
