@@ -92,7 +92,7 @@ class InMemorySessions(SessionStore):
             return False
         turns = tuple(turn for turn in entry.session.turns if turn.turn_id not in turn_ids)
         if turns:
-            context = new_context(session_id, user_id=user_id, now=self._now())
+            context = new_context(session_id, user_id=user_id, now=self._now(), turns=turns)
             self._store(replace(entry, session=Session(context=context, turns=turns)))
         remembered = {field: getattr(entry.session.context, field) for field in _REMEMBERED}
         return len(turns) < len(entry.session.turns) or any(remembered.values())
@@ -126,13 +126,15 @@ class InMemorySessions(SessionStore):
     def _load(self, user_id: str, session_id: str) -> _Entry:
         now = self._now()
         entry = self._sessions.get((user_id, session_id))
-        context = new_context(session_id, user_id=user_id, now=now)
         turns: tuple[Turn, ...] = ()
-        context_until, turns_until = now + CONTEXT_TTL, now + HISTORY_TTL
-        if entry is not None and now < entry.context_until:
-            context, context_until = entry.session.context, entry.context_until
+        turns_until = now + HISTORY_TTL
         if entry is not None and now < entry.turns_until:
             turns, turns_until = entry.session.turns, entry.turns_until
+        if entry is not None and now < entry.context_until:
+            context, context_until = entry.session.context, entry.context_until
+        else:
+            context = new_context(session_id, user_id=user_id, now=now, turns=turns)
+            context_until = now + CONTEXT_TTL
         return _Entry(Session(context=context, turns=turns), context_until, turns_until)
 
     def _store(self, entry: _Entry) -> None:

@@ -81,12 +81,11 @@ class RedisSessions(SessionStore):
             for key in lists:
                 pipeline.lrange(key, 0, -1)
             answers = await self._ask(_values(pipeline))
-        fields, mentioned, coreference, deixis, turns = answers
-        empty = new_context(session_id, user_id=user_id, now=self._now())
-        return Session(
-            context=self._context(empty, fields or {}, mentioned or [], coreference or [], deixis or []),
-            turns=tuple(turn for entry in turns or [] if (turn := self._turn(entry)) is not None),
-        )
+        fields, mentioned, coreference, deixis, entries = answers
+        turns = tuple(turn for entry in entries or [] if (turn := self._turn(entry)) is not None)
+        empty = new_context(session_id, user_id=user_id, now=self._now(), turns=turns)
+        context = self._context(empty, fields or {}, mentioned or [], coreference or [], deixis or [])
+        return Session(context=context, turns=turns)
 
     @override
     async def append(

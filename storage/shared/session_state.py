@@ -11,9 +11,10 @@ _MAX_QUERY = 1000
 """Characters of a query that a later message may correct; of a longer one the offsets are not kept."""
 
 
-def new_context(session_id: str, *, user_id: str, now: datetime) -> SessionContext:
-    """The context of a session that starts now."""
-    return SessionContext(session_id=session_id, user_id=user_id, started_at=now, last_activity=now)
+def new_context(session_id: str, *, user_id: str, now: datetime, turns: Sequence[Turn] = ()) -> SessionContext:
+    """The context of a session that starts now; of one that has only its turns left, by the times of these."""
+    started_at, last_activity = (turns[0].created_at, turns[-1].created_at) if turns else (now, now)
+    return SessionContext(session_id=session_id, user_id=user_id, started_at=started_at, last_activity=last_activity)
 
 
 def history_entries(

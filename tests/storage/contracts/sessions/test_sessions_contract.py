@@ -417,6 +417,7 @@ async def test_turns_are_forgotten_with_what_the_session_refers_to_and_others_st
     left = await sessions.load("s", user_id="ann")
     assert [turn.content for turn in left.turns] == ["b", "c"]
     assert (left.context.mentioned_entities, left.context.deixis) == ((), ())
+    assert left.context.started_at == left.turns[0].created_at
     assert not await sessions.forget("s", user_id="ann", turn_ids=["1"])
     assert not await sessions.forget("unknown", user_id="ann", turn_ids=["1"])
     assert await sessions.load("t", user_id="ann") == other
