@@ -51,7 +51,7 @@ def memory(
 
 
 YORK = memory("We moved to York, 14 Castle Road.", "York", day=10)
-LEEDS = memory("I live in Leeds with mum.", "Leeds", answers=0.02, outdated=0.95)
+LEEDS = memory("I live in Leeds with mum.", "Leeds", answers=0.4, outdated=0.95)
 SANXIA = memory("上個月搬到三峽了，房租 16,000 元。", "三峽")
 CAT = memory("Our cat Miso had 5 kittens.", "Miso", answers=0.05)
 
