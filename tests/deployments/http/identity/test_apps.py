@@ -157,7 +157,7 @@ async def _send(http: httpx.AsyncClient, act: str, field: str | None, headers: A
     match act:
         case "add":
             return await http.post(
-                "/memories", json=named | {"text": f"note-{number} about everything"}, headers=headers
+                "/memories", json=named | {"text": f"note-{number:02} about everything"}, headers=headers
             )
         case "remember":
             return await http.post("/entities", json=named | {"entity_value": f"RM{number:02}-008"}, headers=headers)
@@ -190,8 +190,8 @@ def test_no_key_reaches_another_user_or_another_app(steps: Any) -> None:
                     assert reply.status_code in (403, 422)
                     continue
                 own = kept.setdefault(whom, set())
-                own |= {f"note-{number}" if act == "add" else f"RM{number:02}-008"} & {
-                    "add": {f"note-{number}"},
+                own |= {f"note-{number:02}" if act == "add" else f"RM{number:02}-008"} & {
+                    "add": {f"note-{number:02}"},
                     "remember": {f"RM{number:02}-008"},
                 }.get(act, set())
                 foreign = {item for owner, items in kept.items() if owner != whom for item in items}
