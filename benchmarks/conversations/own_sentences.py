@@ -22,7 +22,7 @@ OWN_SENTENCES: Mapping[Kind, tuple[str, ...]] = {
     Kind.ASSISTANT: ("who_i_am", "how_i_am"),
     Kind.PRESENT: ("general",),
 }
-"""By type of message the names of the sentences that answer it; one that `Phrases` does not have is said by nobody."""
+"""By type of message the names of the sentences that answer it."""
 _NAMES = tuple(dict.fromkeys(name for names in OWN_SENTENCES.values() for name in names))
 _FILLED = re.compile(r"\\\{\w+\\\}")
 
@@ -32,7 +32,7 @@ def name_sentence(reply: str) -> str | None:
     first, *_ = (*reply.strip().splitlines(), "")
     for phrases in (TRADITIONAL, SIMPLIFIED, ENGLISH):
         for name in _NAMES:
-            sentence = getattr(phrases, name, None)
-            if isinstance(sentence, str) and re.fullmatch(_FILLED.sub(".+", re.escape(sentence)), first):
+            sentence: str = getattr(phrases, name)
+            if re.fullmatch(_FILLED.sub(".+", re.escape(sentence)), first):
                 return name
     return None

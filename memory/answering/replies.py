@@ -145,8 +145,7 @@ def reply_to(request: AnswerRequest, phrases: Phrases, *, topic: Topic = Topic.O
 
 def _of_intents(extraction: Extraction) -> str:
     """The field of `Phrases` for what asks for nothing; what was read and has no intent is not said to be kept."""
-    was_read = bool(extraction.version) and not extraction.degraded
-    tells = bool(extraction.facts) or not was_read
+    tells = bool(extraction.facts) or not extraction.was_read
     return next((name for intent, name in _SENTENCES if intent in extraction.intents), "noted" if tells else "chitchat")
 
 

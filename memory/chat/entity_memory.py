@@ -323,29 +323,25 @@ class EntityMemoryService:
         understood = await self.understand(message, user_id, session=session_id, earlier=earlier)
         resolution, degraded = understood.resolution, understood.degraded
         chat_message = ChatMessage(user_id=user_id, session_id=session_id, message=message, now=self._now())
+        bare = ChatContext(
+            resolution=resolution,
+            extraction=understood.extraction,
+            resolved_query=resolution.resolved_query,
+            entities=(),
+            context="",
+            degraded=degraded,
+        )
         forgotten = await self._additions.would_forget(chat_message, understood)
         if forgotten is not None or Intent.FORGET in understood.extraction.intents:
             phrases = phrases_for(understood.written(message))
             reply = forget_reply(forgotten, phrases) if forgotten else phrases.forget
-            return ChatContext(
-                resolution=resolution,
-                extraction=understood.extraction,
-                resolved_query=resolution.resolved_query,
-                entities=(),
-                context=phrases.forget_context.format(reply=reply),
-                degraded=degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner"))),
-                forgotten=forgotten,
-            )
+            degraded = degraded if forgotten else tuple(dict.fromkeys((*degraded, "learner")))
+            told = phrases.forget_context.format(reply=reply)
+            return bare.model_copy(update={"context": told, "degraded": degraded, "forgotten": forgotten})
         asked = understood.as_asked(message, now=chat_message.now)
         if leaves_memory_out(asked):
-            return ChatContext(
-                resolution=resolution,
-                extraction=understood.extraction,
-                resolved_query=resolution.resolved_query,
-                entities=(),
-                context=reply_to(asked, phrases_of(asked)) if kind_of(asked) is Kind.PRESENT else "",
-                degraded=degraded,
-            )
+            told = reply_to(asked, phrases_of(asked)) if kind_of(asked) is Kind.PRESENT else ""
+            return bare.model_copy(update={"context": told})
         texts: list[Hit] = []
         try:
             entities = await self.related_entities(resolution.resolved_query, user_id)
@@ -359,16 +355,8 @@ class EntityMemoryService:
             entities, degraded = [], tuple(dict.fromkeys((*degraded, error.component)))
         memories, knowledge = _of_kind(texts, HitKind.MEMORY), _of_kind(texts, HitKind.KNOWLEDGE)
         blocks = [context_lines(entities, message), memory_lines(memories, message), document_lines(knowledge, message)]
-        return ChatContext(
-            resolution=resolution,
-            extraction=understood.extraction,
-            resolved_query=resolution.resolved_query,
-            entities=tuple(entities),
-            memories=memories,
-            knowledge=knowledge,
-            context="\n".join(filter(None, blocks)),
-            degraded=degraded,
-        )
+        found = {"entities": tuple(entities), "memories": memories, "knowledge": knowledge, "degraded": degraded}
+        return bare.model_copy(update={**found, "context": "\n".join(filter(None, blocks))})
 
     async def after_reply(
         self,

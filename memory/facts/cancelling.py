@@ -9,7 +9,7 @@ from ..extraction.assertions import assertions_of
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import speaks_of_self
 from ..values.facts import Fact
-from ..values.predicates import SCHEDULES
+from ..values.predicates import DATED, SCHEDULES
 from ..values.text import fold_lower
 from .persons import clause_at
 
@@ -19,8 +19,6 @@ _CALLED_OFF = re.compile(
 )
 _GIVEN_UP = re.compile(r"\bno longer\b|(?:\bnot|n't)\b(?=.*\bany ?more\b)")
 """Words by which who says them gives a plan up."""
-_DATED = frozenset({"scheduled_at", "deadline"})
-"""Predicates of an event itself, whose object is its time."""
 _ANALYZER = KeywordAnalyzer()
 
 
@@ -49,7 +47,7 @@ def plans_of(event: AbstractSet[str], facts: Iterable[Fact]) -> list[Fact]:
 
 
 def _terms(fact: Fact) -> AbstractSet[str]:
-    return _ANALYZER.content_terms(fact.subject if fact.predicate in _DATED else fact.object)
+    return _ANALYZER.content_terms(fact.subject if fact.predicate in DATED else fact.object)
 
 
 def _is_part(left: AbstractSet[str], right: AbstractSet[str]) -> bool:

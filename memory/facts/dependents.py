@@ -7,6 +7,7 @@ from datetime import datetime
 
 from ..values.facts import SPEAKER, Fact, FactStatus
 from ..values.text import fold_lower
+from .persons import SENTENCE_END
 from .statements import bare_name, same_thing
 
 _NEAR = re.compile(
@@ -29,7 +30,6 @@ _CAR = (
 )
 _PET = r"vet|kennels?|leash|litter|groomer|pet insurance|兽医|饲料|宠物|猫砂|狗粮"
 _STUDY = r"campus|dorm|student|tuition|semester|宿舍|学号|学费|学期|课表|校区"
-_SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _MOTORISED = re.compile(r"\b(?:car|van|truck|scooter|motorbike)\b|汽车|车|摩托")
 _ANY_CAR = re.compile(r"cars?|wheels|ride|vehicle|[汽爱座]?车子?")
 _IS_CAR = re.compile(r"\b(?:car|van|truck)$|车子?$")
@@ -173,5 +173,5 @@ def _has_name(stated: Sequence[str], place: str) -> bool:
 def _is_near(stated: Sequence[str], message: str) -> bool:
     """Whether the sentence of a message that has the subject or object places it nearby."""
     names = [bare_name(text) for text in stated if text != SPEAKER]
-    sentences = [part for part in _SENTENCE_END.split(message) if any(name in part for name in names)]
+    sentences = [part for part in SENTENCE_END.split(message) if any(name in part for name in names)]
     return any(_NEAR.search(text) for text in (*stated, *sentences))

@@ -6,6 +6,7 @@ from ..language.questions import asks_one_thing, is_tag, speaks_of_hearer, speak
 from ..values.understanding.readings import FactSpan, StatedFact
 
 _BORDERS = re.compile(r"[。！？!?；;\n]|[，,、：:]|\.(?=\s|$)|\b(?:and|but|while)\b")
+SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _UNIT = re.compile(r"[a-z0-9][\w'’-]*|[\u3400-\u9fff]", re.IGNORECASE)
 _MOST_AFTER = 4
 """Han characters and Latin words that may follow in a question what it asks for; after more it is taken for granted."""

@@ -19,7 +19,7 @@ from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.mentions import EntitySubtype, MentionLevel
 from ..values.understanding.readings import FactSpan, Intent, Qualifier, StatedFact
-from .persons import is_about_hearer, is_asked
+from .persons import SENTENCE_END, is_about_hearer, is_asked
 
 HEDGED_FACTOR = 0.6
 """Factor on the confidence of what the speaker is not sure of."""
@@ -40,7 +40,6 @@ _NAMES_THING = re.compile(
 _OWNER = re.compile(
     rf"(?:(?:\b(?:my|our|his|her|their) |我们?的?)?(?:{any_of([*RELATIONS, *OTHERS])})(?:家?的|'s )\s*)$"
 )
-_SENTENCE_END = re.compile(r"[。.!！?？;；\n]")
 _STILL_TRUE_BEFORE = re.compile(
     r"\b(?:now|these days|any ?more|no longer|nowadays|since|as of|changed|(?<!n't )(?<!not )moved)\b"
     r"|现在|改到|改成|改为|换成|已经|不再|(?<!没)(?<!没有)搬|目前"
@@ -186,7 +185,7 @@ def _has_subject(folded: str, object_: FactSpan, extraction: Extraction) -> bool
     """Whether something stands before an object in its sentence that can be its subject, and no pronoun."""
     if object_.turn is not None:
         return False
-    start = max((end.end() for end in _SENTENCE_END.finditer(folded, 0, object_.start)), default=0)
+    start = max((end.end() for end in SENTENCE_END.finditer(folded, 0, object_.start)), default=0)
     before = folded[start : object_.start]
     names = [mention for mention in extraction.mentions if mention.level is MentionLevel.LONG_TERM]
     is_named = any(start <= name.start and name.end <= object_.start for name in names)

@@ -6,15 +6,12 @@ from datetime import datetime
 
 from ..language.times import resolve_time
 from ..values.facts import Doubt, Ending, Fact, Standing, Validity
-from ..values.predicates import EVENTS, ONE_VALUED, SCHEDULES
+from ..values.predicates import DATED, EVENTS, ONE_VALUED, SCHEDULES
 from .asked_times import AskedTime
 from .periods import period_of
 
 Standings = dict[str, Standing]
 """By id of the fact."""
-
-_UNDATED = SCHEDULES - {"scheduled_at", "deadline"}
-"""What lies ahead and does not name its time as its object."""
 
 
 def is_current(fact: Fact, now: datetime) -> bool:
@@ -29,7 +26,7 @@ def is_told(fact: Fact, now: datetime) -> bool:
     """
     if not is_current(fact, now):
         return False
-    due = _due(fact) if fact.is_planned or fact.predicate in _UNDATED else None
+    due = _due(fact) if fact.is_planned or fact.predicate in SCHEDULES - DATED else None
     return due is None or due <= fact.recorded_at or now < due
 
 

@@ -65,6 +65,8 @@ EVENTS = frozenset({"attended", "visited", "met", "happened", "bought", "sold", 
 """Predicates of what happens once: a time is when it happened, and having passed does not end it."""
 SCHEDULES = frozenset({"scheduled_at", "deadline", "travels_to", "plans", "goal", "wants"})
 """Predicates of what lies ahead: a later time does not make a plan of them."""
+DATED = frozenset({"scheduled_at", "deadline"})
+"""Those of `SCHEDULES` of an event itself, whose object is its time."""
 
 
 class CategoryName(StrEnum):

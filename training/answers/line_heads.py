@@ -9,6 +9,7 @@ line is JSON.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -77,16 +78,10 @@ def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, se
     of the requests get as many as are read at once, the others fewer.
     """
     rng = random.Random(seed)
-    said = {
-        language: [
-            line
-            for block in read_answers(folders, Part.TRAIN)
-            if block.language == language and not block.source.is_document
-            for line in block.lines
-            if line.role is Role.USER
-        ]
-        for language in sorted({row.language for row in marked})
-    }
+    said: dict[str, list[DatedLine]] = defaultdict(list)
+    for block in read_answers(folders, Part.TRAIN):
+        if not block.source.is_document:
+            said[block.language] += (line for line in block.lines if line.role is Role.USER)
     return [_among(row, said[row.language], rng) for row in marked]
 
 
@@ -163,6 +158,7 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
 def _figures(
     loaded: LoadedAnswerReader, kind: Kind, corpora: Sequence[Path], part: Part
 ) -> dict[str, dict[str, float]]:
+    """Those of a part; of requests to forget also among as many lines as they were trained on."""
     marked = read_marked(corpora, kind, part)
     figures = measure(loaded, kind, marked)
     if kind is Kind.MEANT:

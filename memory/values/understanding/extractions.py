@@ -43,15 +43,19 @@ class Extraction(Value):
     version: str = ""
 
     @property
+    def was_read(self) -> bool:
+        """Whether a reader has read the whole of it, so that what was not found is not there."""
+        return bool(self.version) and not self.degraded
+
+    @property
     def only_asks(self) -> bool:
         """Whether it asks something, or for an overview, and neither states anything nor asks to remember.
 
         So does what was read and is for nothing that is known. A request may tell what somebody will ask for later: of
         497 lines that answer in conversations four are requests without a fact.
         """
-        was_read = bool(self.version) and not self.degraded
         asks = self.overview or (Intent.QUESTION in self.intents and _ASKING.issuperset(self.intents))
-        return (asks or (was_read and not self.intents)) and not self.facts and not self.remember
+        return (asks or (self.was_read and not self.intents)) and not self.facts and not self.remember
 
     def is_by(self, version: str) -> bool:
         """Whether the whole of this version made it, so that it need not be made again; never for an unknown one."""
