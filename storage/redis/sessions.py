@@ -84,8 +84,9 @@ class RedisSessions(SessionStore):
         fields, mentioned, coreference, deixis, entries = answers
         turns = tuple(turn for entry in entries or [] if (turn := self._turn(entry)) is not None)
         empty = new_context(session_id, user_id=user_id, now=self._now(), turns=turns)
-        context = self._context(empty, fields or {}, mentioned or [], coreference or [], deixis or [])
-        return Session(context=context, turns=turns)
+        return Session(
+            context=self._context(empty, fields or {}, mentioned or [], coreference or [], deixis or []), turns=turns
+        )
 
     @override
     async def append(
