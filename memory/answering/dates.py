@@ -3,8 +3,8 @@
 import calendar
 from datetime import datetime, timedelta
 
+from ..language.messages.present import Present
 from ..language.phrases import Phrases
-from ..language.present import Present
 from ..language.questions import asks_ahead, asks_back, asks_date
 from ..language.time_windows import TimeWindow
 from ..language.times import find_relative_time, find_weekday, names_date

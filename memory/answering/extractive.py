@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from ..language.hearer import concerns_hearer, speaks_of_own, without_asking_opinion
 from ..language.keywords import KeywordAnalyzer
+from ..language.messages.hearer import concerns_hearer, speaks_of_own, without_asking_opinion
 from ..language.phrases import Phrases
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.hits import CosineBounds, Hit, HitKind

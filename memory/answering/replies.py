@@ -2,11 +2,11 @@
 
 from enum import Enum, auto
 
-from ..language.hearer import HearerQuestion, asks_opinion, concerns_hearer, hearer_question
+from ..language.messages.hearer import HearerQuestion, asks_opinion, concerns_hearer, hearer_question
+from ..language.messages.present import asked_present
+from ..language.messages.set_phrases import SetPhrase, closing_phrase, set_phrase
 from ..language.phrases import Phrases, phrases_for
-from ..language.present import asked_present
 from ..language.questions import is_question
-from ..language.set_phrases import SetPhrase, closing_phrase, set_phrase
 from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.readings import Intent

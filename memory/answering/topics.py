@@ -2,8 +2,8 @@
 
 from enum import Enum, auto
 
-from ..language.hearer import concerns_hearer
 from ..language.keywords import KeywordAnalyzer
+from ..language.messages.hearer import concerns_hearer
 from ..language.questions import speaks_of_hearer, speaks_of_self
 from ..values.hits import HitKind
 from ..values.understanding.mentions import KNOWN_NAME

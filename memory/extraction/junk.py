@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 
 from ..language.keywords import STOP_WORDS_CHINESE, STOP_WORDS_ENGLISH
-from ..language.set_phrases import set_phrase
+from ..language.messages.set_phrases import set_phrase
 from ..values.text import has_han, normalise
 from ..values.text_caches import text_cache
 from .deixis import DEIXIS

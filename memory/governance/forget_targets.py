@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ..language.forget_words import has_forget_word
 from ..language.keywords import KeywordAnalyzer
+from ..language.messages.forget_words import has_forget_word
 from ..values.text import fold_lower
 from ..values.understanding.readings import Intent
 

@@ -12,7 +12,7 @@ from ..facts.relatives import find_relative, relation_words
 from ..facts.statements import bare_name
 from ..facts.validity import is_current
 from ..language.keywords import KeywordAnalyzer
-from ..language.overviews import predicates_named, topic_terms
+from ..language.messages.overviews import predicates_named, topic_terms
 from ..ports.services import Retriever
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.entities import Entity

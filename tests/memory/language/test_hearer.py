@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.language.hearer import HearerQuestion, concerns_hearer, hearer_question, speaks_of_own
+from memory.language.messages.hearer import HearerQuestion, concerns_hearer, hearer_question, speaks_of_own
 
 IDENTITY = (
     *("你是誰？", "你叫什麼名字", "你會做什麼？", "妳是機器人嗎", "你是誰開發的", "我該怎麼稱呼你", "你能幫我什麼"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.language.present import asked_present
+from memory.language.messages.present import asked_present
 
 NOW = datetime(2026, 11, 28, 14, 20, tzinfo=UTC)
 

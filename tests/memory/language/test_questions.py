@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.language.hearer import asks_opinion
 from memory.language.keywords import KeywordAnalyzer
+from memory.language.messages.hearer import asks_opinion
 from memory.language.questions import (
     MAX_QUESTIONS,
     asks_back,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.language.set_phrases import SetPhrase, set_phrase
+from memory.language.messages.set_phrases import SetPhrase, set_phrase
 
 SAID = {
     SetPhrase.FAREWELL: (

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..values.text import fold_lower
-from .time_windows import TimeWindow
-from .times import find_relative_time, relative_times_in
+from ...values.text import fold_lower
+from ..time_windows import TimeWindow
+from ..times import find_relative_time, relative_times_in
 
 _NOW = re.compile(r"现在|目前|此刻|这会儿|今日|今儿|本月|\b(?:right )?now\b|\bat the moment\b|\bcurrent(?:ly)?\b")
 _DAY_CHINESE = (

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from ..values.text import fold_lower, has_han
-from .keywords import KeywordAnalyzer
-from .word_lists import entries
+from ...values.text import fold_lower, has_han
+from ..keywords import KeywordAnalyzer
+from ..word_lists import entries
 
 KINDS: Mapping[str, re.Pattern[str]] = {
     predicates: re.compile(words)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from enum import Enum, auto
 
-from ..values.text import normalise
+from ...values.text import normalise
 
 
 class SetPhrase(Enum):

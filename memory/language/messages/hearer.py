@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from ..values.text import fold_lower, to_simplified
-from .questions import is_question, speaks_of_hearer, speaks_of_self
+from ...values.text import fold_lower, to_simplified
+from ..questions import is_question, speaks_of_hearer, speaks_of_self
 from .set_phrases import parts_of, set_phrase
 
 
