@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from ..language.keywords import KeywordAnalyzer
-from ..language.messages.hearer import concerns_hearer, speaks_of_own, without_asking_opinion
 from ..language.phrases import Phrases
+from ..language.questions import speaks_of_own
 from ..values.evidence import EVIDENCE_BOUNDS, EvidenceBounds
 from ..values.hits import CosineBounds, Hit, HitKind
 from ..values.text import normalise
@@ -17,10 +17,9 @@ from .evidence import choose_evidence
 from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations
 from .replies import Kind, kind_of, phrases_of, reply_to
-from .topics import topic_of
 
-_HEADINGS = {Kind.OPINION: "opinion_with_memories", Kind.REQUEST: "request_with_memories"}
-"""The field of `Phrases` that is said before what memory has for a message that it cannot answer."""
+_HEADINGS = {Kind.OPINION: "opinion_with_memories", Kind.REQUEST: "request_with_memories", Kind.GENERAL: ""}
+"""The field of `Phrases` that is said before what memory has for a message that is not for memory; empty for none."""
 
 
 class ExtractiveAnswerer(Answerer):
@@ -55,14 +54,12 @@ class ExtractiveAnswerer(Answerer):
         phrases = phrases_of(request)
         kind = kind_of(request)
         if kind is Kind.QUESTION:
-            quoted = self._quote(request, phrases, sure=concerns_hearer(request.message))
-            return self._without_guess(request, quoted) or self._abstain(request, phrases)
-        heading = _HEADINGS.get(kind)
-        quoted = self._quote(request, phrases, sure=True) if heading else None
-        if heading and quoted:
-            text = quoted.text.removeprefix(f"{phrases.overview}\n")
-            return quoted.model_copy(update={"text": f"{getattr(phrases, heading)}\n{text}"})
-        return self._abstain(request, phrases) if kind is Kind.OPINION else _said(reply_to(request, phrases))
+            return self._without_guess(request, self._quote(request, phrases)) or self._abstain(request, phrases)
+        if kind not in _HEADINGS:
+            return _said(reply_to(request, phrases))
+        if quoted := self._quote(request, phrases, sure=True):
+            return _headed(quoted, phrases, _HEADINGS[kind])
+        return _said(reply_to(request, phrases)) if kind is Kind.REQUEST else self._abstain(request, phrases)
 
     def _without_guess(self, request: AnswerRequest, quoted: Answer | None) -> Answer | None:
         """The quotations, or the question to ask back where an ambiguous reference makes them a guess."""
@@ -75,7 +72,7 @@ class ExtractiveAnswerer(Answerer):
         """An honest "I don't know that", which is surer the surer it is that nothing answers."""
         unanswered = request.unanswered
         is_sure = unanswered is not None and unanswered >= self._bounds.abstain_from
-        said = _said(reply_to(request, phrases, topic=topic_of(request, analyzer=self._analyzer)))
+        said = _said(reply_to(request, phrases))
         return said.model_copy(update={"confidence": unanswered if is_sure else None})
 
     def _quote(self, request: AnswerRequest, phrases: Phrases, *, sure: bool = False) -> Answer | None:
@@ -112,10 +109,9 @@ class ExtractiveAnswerer(Answerer):
 
     def _concerning(self, request: AnswerRequest) -> tuple[Hit, ...]:
         """The memories with a word or a known name of the message, all where a request is about who makes it."""
-        asked = without_asking_opinion(request.resolved)
-        if kind_of(request) is Kind.REQUEST and speaks_of_own(asked):
+        if kind_of(request) is Kind.REQUEST and speaks_of_own(request.resolved):
             return request.hits
-        terms = self._analyzer.content_terms(asked)
+        terms = self._analyzer.content_terms(request.resolved)
         known = [mention for mention in request.extraction.mentions if mention.source == KNOWN_NAME]
         names = [normalise(mention.text) for mention in known]
 
@@ -135,6 +131,13 @@ class ExtractiveAnswerer(Answerer):
             for hit, text in self._nearness.choose(request.resolved, request.hits)
         ]
         return _answer(write_quotations(quoted, phrases), quoted) if quoted else None
+
+
+def _headed(quoted: Answer, phrases: Phrases, heading: str) -> Answer:
+    if not heading:
+        return quoted
+    text = quoted.text.removeprefix(f"{phrases.overview}\n")
+    return quoted.model_copy(update={"text": f"{getattr(phrases, heading)}\n{text}"})
 
 
 def _said(text: str) -> Answer:

@@ -2,17 +2,15 @@
 
 from enum import Enum, auto
 
-from ..language.messages.hearer import HearerQuestion, asks_opinion, concerns_hearer, hearer_question
 from ..language.messages.present import asked_present
-from ..language.messages.set_phrases import SetPhrase, closing_phrase, set_phrase
 from ..language.phrases import Phrases, phrases_for
 from ..language.questions import is_question
 from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
-from ..values.understanding.readings import Intent
+from ..values.understanding.mentions import KNOWN_NAME
+from ..values.understanding.readings import Intent, MessageKind
 from .answers import AnswerRequest
 from .dates import write_present
-from .topics import Topic
 
 _MAX_CONTENT = 200
 """Characters of a message that a confirmation repeats."""
@@ -22,11 +20,12 @@ class Kind(Enum):
     """What a message asks of the answerer; of several, the first."""
 
     FORGET = auto()
-    SET_PHRASE = auto()
+    SMALL_TALK = auto()
     ASSISTANT = auto()
     PRESENT = auto()
     REMEMBER = auto()
     OPINION = auto()
+    GENERAL = auto()
     QUESTION = auto()
     CORRECTION = auto()
     REQUEST = auto()
@@ -43,47 +42,60 @@ _SENTENCES: tuple[tuple[Intent, str], ...] = (
     (Intent.CHITCHAT, "chitchat"),
 )
 """The field of `Phrases` for each intent that asks for nothing; of several, the first."""
-_OF_SET_PHRASES = {
-    SetPhrase.FAREWELL: "farewell",
-    SetPhrase.THANKS: "thanks",
-    SetPhrase.GREETING: "greeting",
-    SetPhrase.ACKNOWLEDGEMENT: "acknowledged",
+_SMALL_TALK = {
+    MessageKind.GREETING: "greeting",
+    MessageKind.FAREWELL: "farewell",
+    MessageKind.THANKS: "thanks",
+    MessageKind.ACKNOWLEDGEMENT: "acknowledged",
+    MessageKind.STATE: "how_i_am",
 }
-_MEMORY_MAY_ANSWER = frozenset({Kind.QUESTION, Kind.OPINION, Kind.REQUEST})
-_OF_NO_MEMORY = frozenset({Kind.SET_PHRASE, Kind.ASSISTANT, Kind.PRESENT})
+"""The field of `Phrases` for each kind of message that nothing need be known for."""
+_ASKING = {
+    MessageKind.OPINION: Kind.OPINION,
+    MessageKind.GENERAL: Kind.GENERAL,
+    MessageKind.REQUEST: Kind.REQUEST,
+}
+_MEMORY_MAY_ANSWER = frozenset({Kind.QUESTION, Kind.OPINION, Kind.GENERAL, Kind.REQUEST})
+_OF_NO_MEMORY = frozenset({Kind.SMALL_TALK, Kind.ASSISTANT, Kind.PRESENT})
 _MAX_FACTS = 3
 """Sentences about the assistant that a reply has."""
-_SOCIABLE = frozenset({Intent.GREETING, Intent.THANKS, Intent.CHITCHAT, Intent.CONFIRM})
 _TOLD = frozenset({Intent.STATEMENT, Intent.CHITCHAT})
 """Intents that a question may be taken for: where its form says that it asks, it asks."""
 
 
 def kind_of(request: AnswerRequest) -> Kind:
-    """What the message asks for; by its form where nobody has read its intents."""
-    intents = request.extraction.intents
+    """What the message asks for; by its form where nobody has read it."""
+    extraction, intents = request.extraction, request.extraction.intents
     if Intent.FORGET in intents:
         return Kind.FORGET
     if request.revised:
         return Kind.QUESTION if is_question(request.message) else Kind.CORRECTION
     if (kind := _of_no_memory(request)) is not None:
         return kind
-    if request.extraction.remember or Intent.REMEMBER in intents:
+    if extraction.remember or Intent.REMEMBER in intents:
         return Kind.REMEMBER
-    wants_overview = request.extraction.overview and Intent.REQUEST in intents
-    if wants_overview or Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
-        return Kind.OPINION if asks_opinion(request.message) else Kind.QUESTION
-    return Kind.REQUEST if Intent.REQUEST in intents else Kind.OTHER
+    if extraction.kind in _ASKING and not (extraction.kind is MessageKind.GENERAL and _names_known(extraction)):
+        return _ASKING[extraction.kind]
+    asks_for_told = Intent.REQUEST in intents and not _TOLD.intersection(intents) and not extraction.facts
+    if asks_for_told or Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
+        return Kind.QUESTION
+    return Kind.OTHER
+
+
+def _names_known(extraction: Extraction) -> bool:
+    return any(mention.source == KNOWN_NAME for mention in extraction.mentions)
 
 
 def _of_no_memory(request: AnswerRequest) -> Kind | None:
-    """The kind of a message that its words make one that memory has no part in; None for any that leans on others."""
-    if request.resolved != request.message:
+    """The kind of a message that memory has no part in; None for any that leans on others or tells something."""
+    kind = request.extraction.kind
+    if request.resolved != request.message or request.extraction.facts:
         return None
-    if set_phrase(request.message) is not None:
-        return Kind.SET_PHRASE
-    if hearer_question(request.message) is not None:
+    if kind in _SMALL_TALK:
+        return Kind.SMALL_TALK
+    if kind is MessageKind.ASSISTANT:
         return Kind.ASSISTANT
-    return Kind.PRESENT if asked_present(request.message, request.now) is not None else None
+    return Kind.PRESENT if kind is MessageKind.PRESENT else None
 
 
 def phrases_of(request: AnswerRequest) -> Phrases:
@@ -103,44 +115,41 @@ def leaves_memory_out(request: AnswerRequest) -> bool:
 
 def may_introduce(request: AnswerRequest) -> bool:
     """Whether the reply may say who the assistant is."""
-    return kind_of(request) is Kind.ASSISTANT or concerns_hearer(request.message)
+    return kind_of(request) is Kind.ASSISTANT
 
 
-def reply_to(request: AnswerRequest, phrases: Phrases, *, topic: Topic = Topic.OWN) -> str:
+def reply_to(request: AnswerRequest, phrases: Phrases) -> str:
     """The sentence for a message that no memory answers.
 
     Args:
         request: The message.
         phrases: The language.
-        topic: What it is about, where it is a question.
     """
-    match kind_of(request):
+    kind, extraction = kind_of(request), request.extraction
+    match kind:
         case Kind.FORGET:
             return phrases.forget
-        case Kind.SET_PHRASE if (phrase := set_phrase(request.message)) is not None:
-            return _named(phrases, _OF_SET_PHRASES[phrase])
+        case Kind.SMALL_TALK if extraction.kind is not None:
+            return _named(phrases, _SMALL_TALK[extraction.kind])
         case Kind.ASSISTANT:
-            is_state = hearer_question(request.message) is HearerQuestion.STATE
-            return phrases.how_i_am if is_state else _introduced(request, phrases)
-        case Kind.PRESENT if (asked := asked_present(request.message, request.now)) is not None:
-            return write_present(asked, request.now, phrases)
+            return _introduced(request, phrases)
+        case Kind.PRESENT:
+            return write_present(asked_present(request.message, request.now), request.now, phrases)
         case Kind.REMEMBER:
             return _remembered(request, phrases)
         case Kind.OPINION:
             return phrases.opinion
-        case Kind.QUESTION if topic is Topic.ASSISTANT:
-            return _introduced(request, phrases)
+        case Kind.GENERAL:
+            return phrases.general
         case Kind.QUESTION:
-            return phrases.general if topic is Topic.GENERAL else phrases.nothing_found
+            return phrases.nothing_found
         case Kind.CORRECTION:
             return phrases.corrected.format(content=_shortened(request.resolved))
         case Kind.REQUEST:
-            tells = request.extraction.facts or Intent.STATEMENT in request.extraction.intents
+            tells = extraction.facts or Intent.STATEMENT in extraction.intents
             return phrases.request_with_facts if tells else phrases.request
         case _:
-            takes_leave = closing_phrase(request.message) is SetPhrase.FAREWELL
-            is_sociable = _SOCIABLE.issuperset(request.extraction.intents) and not request.extraction.facts
-            return phrases.farewell if takes_leave and is_sociable else _named(phrases, _of_intents(request.extraction))
+            return _named(phrases, _of_intents(extraction))
 
 
 def _of_intents(extraction: Extraction) -> str:

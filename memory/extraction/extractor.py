@@ -120,6 +120,7 @@ class ReadingExtractor(Extractor):
             mentions=tuple(_without_overlaps((given, found, list(find_deixis(text, folded, words))))),
             remember=tuple(find_remember_intents(text, folded, sentences, intents)),
             intents=intents,
+            kind=reading.kind if reading else None,
             overview=reading is not None and reading.overview,
             forgets_surely=reading is not None and reading.forgets_surely,
             may_change=reading is not None and reading.may_change,
@@ -159,7 +160,7 @@ def _is_part(mention: Mention, name: Mention) -> bool:
 
 async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Priority) -> list[Reading]:
     """Readings in order; what by itself asks to forget or for an overview does, whatever the conversation was about,
-    and what by itself may change something may.
+    and what by itself may change something may; so it is with what it is for.
 
     Behind several questions a request is easily read as one more of them, and what was to be forgotten would be quoted.
     """
@@ -175,12 +176,13 @@ async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Prior
 
 
 def _as_by_itself(reading: Reading, by_itself: Reading) -> Reading:
-    """The reading, with the request to forget or for an overview that was found in the message by itself."""
+    """The reading, with what was found in the message by itself of what it is for and asks for."""
     requests = [item for item in by_itself.intents if item[0] is Intent.FORGET]
     others = [item for item in reading.intents if item[0] is not Intent.FORGET]
     return reading.model_copy(
         update={
             "intents": (*requests, *others),
+            "kind": by_itself.kind,
             "overview": by_itself.overview,
             "forgets_surely": by_itself.forgets_surely,
             "may_change": by_itself.may_change,

@@ -4,7 +4,6 @@ import re
 from enum import StrEnum
 
 from ..language.keywords import STOP_WORDS_CHINESE, STOP_WORDS_ENGLISH
-from ..language.messages.set_phrases import set_phrase
 from ..values.text import has_han, normalise
 from ..values.text_caches import text_cache
 from .deixis import DEIXIS
@@ -61,10 +60,15 @@ _PRONOUN = re.compile(
     r"|(?:the )?(?:former|latter)|both)(?:'(?:s|re"
     r"|ve|ll|d|m))?"
 )
-_EXCLAMATION = re.compile(
-    r"对不起|抱歉|不好意思|算了|[啊哇嗯哦喔噢唉哎呀啦嘿呜]+|是的?|对[啊的]?|没错|加油|恭喜"
-    r"|welcome|sorry|congrat(?:s|ulations)|please|yes|yeah+|yep|yup|no+|nope|nah"
-    r"|oh+|ah+|aww*|hm+|uh+|um+|o+h? my (?:god|gosh)|omg|hehe+|ha+|xd+|qaq|qq+|tt+|orz|oops"
+_GREETING = re.compile(
+    r"(?:你|您|大家|各位|老师|同学们?)?(?:好|早|早安|早上好|午安|下午好|晚上好|晚安|您好|你好)(?:啊|呀|呢|哦|哇"
+    r"|吗)?|哈[啰喽罗]+|嗨+|嘿+|喂+"
+    r"|谢谢(?:你|您|大家|了)?|感谢|多谢|谢啦|感恩|对不起|抱歉|不好意思|没关系|没事(?:儿|了|啦)?|算了|不客气|再见|拜拜|掰掰?"
+    r"|[哈呵嘻嘿呜啊哇嗯哦喔噢唉哎呀啦]+|好的?|是的?|对[啊的]?|没错|加油|恭喜|辛苦了?"
+    r"|h+i+|he+y+|hello+|hiya|yo+|good (?:morning|afternoon|evening|night|day)|greetings|welcome"
+    r"|thanks?(?: you)?(?: so much)?|thx|ty|sorry|never ?mind|no problem|bye+(?: ?bye+)?"
+    r"|goodbye|see (?:you|ya)|cheers|congrat(?:s|ulations)|please|ok(?:ay)?|k+|yes|yeah+|yep|yup|no+|nope|nah"
+    r"|wow+|oh+|ah+|aww*|hm+|uh+|um+|o+h? my (?:god|gosh)|omg|lol+|lmao|haha+|hehe+|ha+|xd+|qaq|qq+|tt+|orz|oops"
     r"|ouch|yay+|hurray|damn|gosh|geez|btw|imo|fyi|rip|happy birthday|merry christmas",
 )
 
@@ -82,7 +86,7 @@ def junk_kind(name: str) -> Junk | None:
         return Junk.PRONOUN
     if _DATE.fullmatch(text) or any(pattern.fullmatch(text) for kind, pattern in DEIXIS if kind != "deixis.pronoun"):
         return Junk.DATE
-    if set_phrase(text) or _EXCLAMATION.fullmatch(text):
+    if _GREETING.fullmatch(text):
         return Junk.GREETING
     if _is_function_word(text) and not _is_title(name):
         return Junk.STOP_WORD

@@ -50,6 +50,11 @@ _LIES_BEHIND = re.compile(r"\b(?:did|was|were|had|ago)\b|[的了过][ ?!.。~\n]
 _FIRST_PERSON = re.compile(r"我|\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _THIRD_PERSON = re.compile(r"[他她它牠祂]|\b(?:he|him|his|she|hers?|it|its|they|them|their|theirs)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"[你您妳]|\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_FOR_ME = re.compile(
+    r"[请帮替给跟为]我们?|(?:告诉|提醒)我们?"
+    r"|\b(?:for|tell|remind|give|show|get|find|book|order|write|send|make) (?:me|us)\b"
+)
+"""The one who asks, as the one for whom something is to be done."""
 
 
 def is_question(text: str) -> bool:
@@ -130,3 +135,8 @@ def speaks_of_self(text: str) -> bool:
 def speaks_of_hearer(text: str) -> bool:
     """Whether the text speaks of who is addressed."""
     return bool(_SECOND_PERSON.search(text))
+
+
+def speaks_of_own(text: str) -> bool:
+    """Whether a request speaks of who makes it, otherwise than as the one for whom something is to be done."""
+    return speaks_of_self(_FOR_ME.sub(" ", fold_lower(text)))

@@ -38,6 +38,7 @@ class Found:
         overview: Probability that it asks for all that is known of someone or something.
         forget: Probability that it asks to forget something.
         changes: Probability that something said before holds no longer after it.
+        kinds: Probability of each `MessageKind`, in order; together 1.
         chain: The best edits.
         facts: In text order of their objects.
     """
@@ -49,6 +50,7 @@ class Found:
     overview: float
     forget: float
     changes: float
+    kinds: tuple[float, ...]
     chain: EditChain
     facts: tuple[DecodedFact, ...]
 
@@ -180,7 +182,8 @@ def _find(
             leaning, decode_edits(network.edits, encoded, [rows[number] for number in leaning], limits), strict=True
         ):
             chains[number] = chain
-    intents, ask, overview, forget, changes = (of_kind.sigmoid().tolist() for of_kind in scores)
+    intents, ask, overview, forget, changes = (of_kind.sigmoid().tolist() for of_kind in scores[:-1])
+    kinds = scores.kinds.softmax(-1).tolist()
     return [
         Found(
             features=row,
@@ -192,6 +195,7 @@ def _find(
             overview=overview[number],
             forget=forget[number],
             changes=changes[number],
+            kinds=tuple(kinds[number]),
             chain=chains[number],
             facts=tuple(facts[number]),
         )

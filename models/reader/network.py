@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from memory.values.base import Value
+from memory.values.understanding.readings import MessageKind
 
-from ..body.network_parts import ScoreHead, WordEmbedding
+from ..body.network_parts import MultiScoreHead, ScoreHead, WordEmbedding
 from .edits_head import EditsHead, EditsShape
 from .facts_head import FactsHead, FactsShape
 from .names_head import NamesHead, NamesShape
@@ -54,6 +55,7 @@ class MessageScores(NamedTuple):
         overview: That it asks for all that is known of someone or something.
         forget: That it asks to forget something.
         changes: That something said before holds no longer after it.
+        kinds: Of each `MessageKind`, in order, sharing one probability; (batch, kinds).
     """
 
     intents: Tensor
@@ -61,6 +63,7 @@ class MessageScores(NamedTuple):
     overview: Tensor
     forget: Tensor
     changes: Tensor
+    kinds: Tensor
 
 
 class ReaderNetwork(nn.Module):
@@ -89,6 +92,7 @@ class ReaderNetwork(nn.Module):
         self.overview = ScoreHead(shape.hidden, states=2)
         self.forget = ScoreHead(shape.hidden, states=2)
         self.changes = ScoreHead(shape.hidden, states=2)
+        self.kinds = kinds_head(shape.hidden)
         nn.init.normal_(self.sources.weight, std=0.02)
 
     def states(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -122,5 +126,10 @@ class ReaderNetwork(nn.Module):
         summary = self.summary(states, batch)
         intents: Tensor = self.intent_score(functional.gelu(self.intent_hidden(summary)))
         ask: Tensor = self.ask_score(functional.gelu(self.ask_hidden(summary)))
-        requests = (head(summary) for head in (self.overview, self.forget, self.changes))
+        requests = (head(summary) for head in (self.overview, self.forget, self.changes, self.kinds))
         return MessageScores(intents, ask[:, 0], *requests)
+
+
+def kinds_head(hidden: int) -> MultiScoreHead:
+    """The head that tells for what a message is, of `ReaderNetwork.summary`: a score for each `MessageKind`."""
+    return MultiScoreHead(hidden, states=2, width=hidden // 3, scores=len(MessageKind))

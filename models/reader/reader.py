@@ -13,6 +13,7 @@ from memory.values.understanding.readings import (
     Context,
     ContextSpan,
     Intent,
+    MessageKind,
     Reading,
     ReadRequest,
     Replacement,
@@ -141,7 +142,7 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
     """The reading of a message from its windows: references of the first one, names and facts of all.
 
     An intent holds where it does in any window; where none does, the most probable one. A long text is no request to
-    forget and none for an overview.
+    forget, none for an overview, and for memory.
     """
     from .fact_reading import facts_of
 
@@ -157,12 +158,20 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
     return Reading(
         names=tuple(name for found in windows for name in found.names),
         intents=() if is_blank else tuple(sorted(held or others[:1], key=_probability, reverse=True)),
+        kind=_kind_of(windows, bounds.kind),
         overview=overview >= bounds.overview,
         forgets_surely=forget >= bounds.forget_surely,
         may_change=windows[0].changes >= bounds.changes,
         rewrite=rewrite_of(windows[0], settings),
         facts=tuple(fact for found in windows for fact in facts_of(found)),
     )
+
+
+def _kind_of(windows: Sequence["Found"], least: float) -> MessageKind:
+    if len(windows) > 1 or not windows[0].features.units:
+        return MessageKind.MEMORY
+    probability, kind = max(zip(windows[0].kinds, MessageKind, strict=True))
+    return kind if probability >= least else MessageKind.MEMORY
 
 
 def _probability(item: tuple[Intent, float]) -> float:

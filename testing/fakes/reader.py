@@ -14,6 +14,7 @@ from memory.values.understanding.readings import (
     ContextSpan,
     FactSpan,
     Intent,
+    MessageKind,
     Qualifier,
     Reading,
     ReadRequest,
@@ -97,6 +98,7 @@ def stated(
     text: str,
     *facts: str,
     intents: str = "statement",
+    kind: MessageKind = MessageKind.MEMORY,
     overview: bool = False,
     surely: bool = True,
     changes: bool = False,
@@ -107,6 +109,7 @@ def stated(
         text: The message.
         facts: As the chat corpus writes them: `user | lives_in | 三峽 | planned, time=下個月`.
         intents: As the chat corpus writes them: `correction, statement`.
+        kind: What it is for as a whole.
         overview: Whether it asks for all that is known of someone or something.
         surely: Whether a request to forget surely is one.
         changes: Whether something said before may hold no longer after it.
@@ -116,6 +119,7 @@ def stated(
         update={
             "facts": tuple(_fact(text, fact) for fact in facts),
             "intents": marked,
+            "kind": kind,
             "overview": overview,
             "forgets_surely": surely and Intent.FORGET in dict(marked),
             "may_change": changes,

@@ -106,6 +106,7 @@ def main() -> None:
         run_module(
             "reader.message_heads", kind.value, *corpora, "--weights", arguments.weights, "--cache", arguments.cache
         )
+    run_module("reader.kinds", *corpora, "--weights", arguments.weights, "--cache", arguments.cache)
 
 
 def _export(checkpoint: Path | None, weights: Path, cache: Path, corpora: Sequence[Any]) -> None:

@@ -30,6 +30,36 @@ class Intent(StrEnum):
     CHITCHAT = "chitchat"
 
 
+class MessageKind(StrEnum):
+    """What a message is for, seen from what memory has to do with it: exactly one.
+
+    Attributes:
+        GREETING: Opens a talk.
+        FAREWELL: Closes it.
+        THANKS: Thanks or praises the assistant.
+        ACKNOWLEDGEMENT: Takes note or reacts.
+        STATE: Asks how the assistant is.
+        ASSISTANT: Asks who or what it is, and what it can do.
+        OPINION: Asks what it thinks, likes or advises.
+        GENERAL: Asks for knowledge of the world.
+        PRESENT: Asks for the date or the time, of now or of a day near it.
+        REQUEST: Wants something done that memory cannot do.
+        MEMORY: Everything else: tells something of the user's life, or asks for what was told.
+    """
+
+    GREETING = "greeting"
+    FAREWELL = "farewell"
+    THANKS = "thanks"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    STATE = "state"
+    ASSISTANT = "assistant"
+    OPINION = "opinion"
+    GENERAL = "general"
+    PRESENT = "present"
+    REQUEST = "request"
+    MEMORY = "memory"
+
+
 class Action(StrEnum):
     """What becomes of a message that may lean on its conversation."""
 
@@ -152,14 +182,21 @@ class StatedFact(Value):
 class Reading(Value):
     """All that the reader finds in one message.
 
-    `names` are in text order and do not overlap; `intents` are the probabilities of the intents that hold, most
-    probable first, never empty for a text that is not white space. `overview` says whether it asks for all that is
-    known of someone or something, `forgets_surely` whether it asks to forget something so surely that it need not be
-    asked whether it does, and `may_change` whether something said before may hold no longer after it.
+    Attributes:
+        names: In text order; they do not overlap.
+        intents: The probabilities of the intents that hold, most probable first; never empty for a text that is not
+            white space.
+        kind: What it is for as a whole.
+        overview: Whether it asks for all that is known of someone or something.
+        forgets_surely: Whether it asks to forget so surely that it need not be asked whether it does.
+        may_change: Whether something said before may hold no longer after it.
+        rewrite: What it means in its conversation.
+        facts: Those that it states.
     """
 
     names: tuple[TaggedSpan, ...] = ()
     intents: tuple[tuple[Intent, float], ...] = ()
+    kind: MessageKind = MessageKind.MEMORY
     overview: bool = False
     forgets_surely: bool = False
     may_change: bool = False

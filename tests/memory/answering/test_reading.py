@@ -11,6 +11,7 @@ import pytest
 
 from memory.answering.answers import Answer
 from memory.values.errors import ModelUnavailable
+from memory.values.understanding.readings import MessageKind
 from testing.fakes.answer_reader import FakeAnswerReader, Lines
 from testing.fakes.reader import stated
 from tests.memory.conftest import World
@@ -297,7 +298,7 @@ async def test_while_the_reader_is_away_the_nearest_memory_is_quoted(world: Worl
 async def test_a_request_says_that_it_cannot_be_done_and_what_memory_has_for_it(world: World) -> None:
     told = (("2026-03-02", "我最愛的餐廳是鼎泰豐"),)
     wish = "幫我訂一家我最愛的餐廳"
-    world.language.scripted[wish] = stated(wish, intents="request")
+    world.language.scripted[wish] = stated(wish, intents="request", kind=MessageKind.REQUEST)
     await ask(world, Situation(told, "我最愛哪家餐廳？", {"鼎泰豐": "鼎泰豐"}, ()))
     world.read_by(FakeAnswerReader(answers={wish: {"鼎泰豐": "鼎泰豐"}}))
     assert (await world.say(wish, session="w"))[1].answer.text.splitlines() == [

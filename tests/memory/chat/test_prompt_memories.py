@@ -12,6 +12,7 @@ from memory.retrieval.validity import ValidityRetriever
 from memory.values.errors import ModelUnavailable
 from memory.values.hits import Hit, HitKind
 from memory.values.understanding.dialogue import Role
+from memory.values.understanding.readings import MessageKind
 from testing.fakes.answer_reader import FakeAnswerReader
 from testing.fakes.reader import stated
 from tests.memory.conftest import NOW, World
@@ -32,8 +33,14 @@ def service_read_by(world: World, reader: AnswerReader) -> EntityMemoryService:
     )
 
 
-async def before(world: World, message: str, reader: AnswerReader, intents: str = "question") -> ChatContext:
-    world.language.scripted[message] = stated(message, intents=intents)
+async def before(
+    world: World,
+    message: str,
+    reader: AnswerReader,
+    intents: str = "question",
+    kind: MessageKind = MessageKind.MEMORY,
+) -> ChatContext:
+    world.language.scripted[message] = stated(message, intents=intents, kind=kind)
     return await service_read_by(world, reader).before_reply(message, "asking", "ann")
 
 
@@ -105,18 +112,18 @@ def test_lines_are_in_the_language_of_the_query_and_cannot_break_out_of_it(query
 
 
 @pytest.mark.parametrize(
-    ("message", "context"),
+    ("message", "kind", "context"),
     [
-        ("What's your name?", ""),
-        ("Good night!", ""),
-        ("What day is it today?", "Tuesday, 3 March 2026 (UTC)."),
-        ("今天星期幾？", "2026年3月3日，星期二（UTC）。"),
+        ("What's your name?", MessageKind.ASSISTANT, ""),
+        ("Good night!", MessageKind.FAREWELL, ""),
+        ("What day is it today?", MessageKind.PRESENT, "Tuesday, 3 March 2026 (UTC)."),
+        ("今天星期幾？", MessageKind.PRESENT, "2026年3月3日，星期二（UTC）。"),
     ],
 )
 async def test_of_what_memory_has_no_part_in_nothing_enters_but_the_date(
-    world: World, message: str, context: str
+    world: World, message: str, kind: MessageKind, context: str
 ) -> None:
     await tell(world, "2026-03-02", "My dog's name is Bean, and tonight is its day")
     world.now = day("2026-03-03")
-    said = await before(world, message, FakeAnswerReader(answers={message: {"Bean": "Bean"}}))
+    said = await before(world, message, FakeAnswerReader(answers={message: {"Bean": "Bean"}}), kind=kind)
     assert (said.context, said.memories, said.entities) == (context, (), ())

@@ -12,9 +12,9 @@ from memory.extraction.extractor import ReadingExtractor
 from memory.ports.models.language import Reader
 from memory.values.errors import ModelUnavailable, Overloaded, StoreBusy, StoreUnavailable, Unavailable
 from memory.values.understanding.extractions import Extraction
-from memory.values.understanding.readings import Context
+from memory.values.understanding.readings import Context, MessageKind
 from memory.values.understanding.resolutions import ReferenceSource
-from testing.fakes.reader import FakeReader
+from testing.fakes.reader import FakeReader, stated
 from tests.memory.conftest import World
 
 
@@ -404,6 +404,8 @@ async def test_a_question_about_the_assistant_is_answered_by_its_persona(world: 
 
     await world.say("My dog's name is Bean.")
     world.chat_turn._assistant = assistant
-    _, replied, _ = await world.say("What's your name?")
+    question = "What's your name?"
+    world.language.scripted[question] = stated(question, intents="question", kind=MessageKind.ASSISTANT)
+    _, replied, _ = await world.say(question)
     assert "Aria of ann" in replied.answer.text
     assert "Bean" not in replied.answer.text

@@ -3,7 +3,6 @@
 import pytest
 
 from memory.language.keywords import KeywordAnalyzer
-from memory.language.messages.hearer import asks_opinion
 from memory.language.questions import (
     MAX_QUESTIONS,
     asks_back,
@@ -12,6 +11,7 @@ from memory.language.questions import (
     only_asks,
     questions_of,
     several_asked,
+    speaks_of_own,
 )
 
 
@@ -82,18 +82,16 @@ def test_one_question_and_no_further_clause_states_nothing(text: str, one: bool)
 
 
 @pytest.mark.parametrize(
-    ("text", "asks"),
+    ("text", "own"),
     [
-        ("你覺得哪個好？", True),
-        ("您的看法呢？", True),
-        ("Would you recommend it?", True),
-        ("你推薦的那家叫什麼？", False),
-        ("我喜歡哪一個？", False),
-        ("Did you say when?", False),
+        ("幫我訂披薩", False),
+        ("Book me a table", False),
+        ("給我點一杯我能喝的", True),
+        ("Order me something I can eat", True),
     ],
 )
-def test_an_opinion_is_asked_of_who_is_addressed(text: str, asks: bool) -> None:
-    assert asks_opinion(text) is asks
+def test_who_something_is_done_for_is_not_what_it_is_about(text: str, own: bool) -> None:
+    assert speaks_of_own(text) is own
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from models.reader.fact_decoding import DecodedFact
 from models.reader.fact_reading import facts_of
 from models.reader.features import Features
 from models.reader.inference import Found
-from tests.models.reader.toys import read
+from tests.models.reader.toys import FOR_MEMORY, read
 
 ROW = read("她上週搬到 New York 了", "", "我妹是小美", names=("宏康",))
 """Units: 宏康, 我妹是小美, 她上週搬到 New York 了."""
 
 
 def facts(*decoded: DecodedFact, row: Features = ROW) -> list[StatedFact]:
-    return facts_of(Found(row, (), (), 0.0, 0.0, 0.0, 0.0, EditChain((), 0.0, (), 1.0), decoded))
+    return facts_of(Found(row, (), (), 0.0, 0.0, 0.0, 0.0, FOR_MEMORY, EditChain((), 0.0, (), 1.0), decoded))
 
 
 def fact(

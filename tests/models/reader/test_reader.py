@@ -8,7 +8,14 @@ import pytest
 
 from memory.values.errors import ModelUnavailable
 from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
-from memory.values.understanding.readings import Action, Context, ContextSpan, Intent, ReadRequest, Replacement
+from memory.values.understanding.readings import (
+    Action,
+    Context,
+    ContextSpan,
+    Intent,
+    ReadRequest,
+    Replacement,
+)
 from models.body.calibration import Calibration
 from models.reader.decisions import Thresholds
 from models.reader.edit_search import EditChain, Filling
@@ -17,7 +24,7 @@ from models.reader.fact_decoding import DecodedFact
 from models.reader.features import FeatureReader, Features
 from models.reader.inference import Found
 from models.reader.reader import BatchedReader, PreparedMessage, TrainedReader, options_of, reading_of, rewrite_of
-from tests.models.reader.toys import read, toy_settings
+from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
 
 ROW = read("它多少錢？", "我想買 AI-Box", "", "好的", names=("宏康",))
 """Context units: 宏 康 | 我 想 買 AI - Box | 好 的; units of the message: 它 多 少 錢 ？"""
@@ -31,7 +38,7 @@ def found(
 ) -> Found:
     fillings = FILLINGS if edits == EDITS else tuple(Filling((0.7,) * len(edit.segments)) for edit in edits)
     chain = EditChain(edits, -0.5, (-0.2, -0.3)[: len(edits)], keep, fillings)
-    window = Found(row, (), QUIET, ask, 0.0, 0.0, 0.0, chain, ())
+    window = Found(row, (), QUIET, ask, 0.0, 0.0, 0.0, FOR_MEMORY, chain, ())
     return replace(window, **values)  # type: ignore[arg-type]
 
 

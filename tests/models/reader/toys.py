@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from memory.values.predicates import PREDICATES
-from memory.values.understanding.readings import Context, Intent, Qualifier, ReadRequest
+from memory.values.understanding.readings import Context, Intent, MessageKind, Qualifier, ReadRequest
 from models.assets.catalog import DEFAULT_MODEL
 from models.body.edit_units import EditUnitTokenizer
 from models.reader.decisions import ReaderSettings
@@ -19,6 +19,8 @@ from models.reader.network import ReaderNetwork, ReaderShape
 PAD = 1
 WORDS = ("的", "of")
 HIDDEN = 32
+FOR_MEMORY = tuple(float(kind is MessageKind.MEMORY) for kind in MessageKind)
+"""Probabilities of a message that is surely for memory."""
 SHAPE = ReaderShape(
     names=NamesShape(labels=len(LABELS), hidden=HIDDEN, span=6, products=2, width=16),
     edits=EditsShape(hidden=HIDDEN, words=len(WORDS), span=6, deleted=2, place=32, pointer=16),

@@ -15,7 +15,7 @@ from models.reader.edits import Edit, Segment
 from models.reader.fact_decoding import DecodedFact
 from models.reader.inference import Found
 from models.reader.reader import rewrite_of
-from tests.models.reader.toys import read, toy_settings
+from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
 from training.names.ner_files import NamedSpan
 from training.reader.calibration import SURE, TunedMessage, TunedQuery, tuned_settings
 from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, MarkedReference
@@ -50,7 +50,7 @@ def query(action: Action, *, keep: float, ask: float = 0.0, edit: float = 0.9, i
         first, other = other, first
     filling = Filling((0.6,), ((other, 0.3),))
     chain = EditChain((Edit(0, 1, (first,)),), math.log(edit), (math.log(edit),), keep, (filling,))
-    return TunedQuery(marked, Found(ROW, (), QUIET, ask, 0.0, 0.0, 0.0, chain, ()))
+    return TunedQuery(marked, Found(ROW, (), QUIET, ask, 0.0, 0.0, 0.0, FOR_MEMORY, chain, ()))
 
 
 def message(
@@ -75,6 +75,7 @@ def message(
         overview=0.0,
         forget=0.0,
         changes=0.0,
+        kinds=FOR_MEMORY,
         chain=EditChain((), 0.0, (), 1.0),
         facts=tuple(
             DecodedFact(None, "likes", (number, number), (), None, probability)

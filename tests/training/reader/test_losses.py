@@ -118,7 +118,7 @@ def test_every_part_of_the_network_but_the_heads_trained_alone_gets_a_gradient(n
     named = replace(known(*PARTS), features=read(ROW.query, *ROW.turns))
     sum(losses(network, named).values(), torch.zeros(())).backward()
     silent = {name for name, parameter in network.named_parameters() if parameter.grad is None}
-    heads = ("overview.", "forget.", "changes.", "facts.qualifiers.")
+    heads = ("overview.", "forget.", "changes.", "kinds.", "facts.qualifiers.")
     alone = {name for name, _ in network.named_parameters() if name.startswith(heads)}
     assert silent <= {"body.embeddings.word_embeddings.weight", "edits.word_states"} | alone
 

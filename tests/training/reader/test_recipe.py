@@ -38,7 +38,9 @@ def value(arguments: list[str], option: str) -> str:
 def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_exported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    *ran, (module, export), qualifiers, overview, forget, changes = commands(monkeypatch, "--start", "before/start.pt")
+    *ran, (module, export), qualifiers, overview, forget, changes, kinds = commands(
+        monkeypatch, "--start", "before/start.pt"
+    )
     stages = [arguments for name, arguments in ran if name == "reader.train"]
     assert [value(arguments, "--out") for arguments in stages] == [f"OUT/{stage.name}" for stage in STAGES]
     checkpoints = [f"OUT/{stage.name}/checkpoint.pt" for stage in STAGES]
@@ -62,10 +64,11 @@ def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_ex
     assert [(name, of[0], value(of, "--weights")) for name, of in (overview, forget, changes)] == [
         ("reader.message_heads", kind, "W.safetensors") for kind in ("overview", "forget", "changes")
     ]
+    assert (kinds[0], value(kinds[1], "--weights")) == ("reader.kinds", "W.safetensors")
 
 
 def test_where_a_stage_starts_teaches_it_what_queries_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    *_, (module, export), (_, last), _, _, _, _, _, _ = commands(monkeypatch)
+    *_, (module, export), (_, last), _, _, _, _, _, _, _ = commands(monkeypatch)
     assert module == "reader.export"
     assert value(export, "--checkpoint") == value(last, "--start") == "OUT/everyday/with_everyday.pt"
     assert value(last, "--teacher") == value(export, "--out")

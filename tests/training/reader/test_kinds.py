@@ -1,0 +1,54 @@
+"""The head that tells for what a message is: what it learns from, and from which probability on it is believed."""
+
+from pathlib import Path
+
+import torch
+
+from memory.values.understanding.readings import MessageKind
+from models.reader.reader import reading_of
+from tests.models.reader.test_reader import found
+from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
+from training.reader.kinds import choose_bound, read_kinds
+from training.shared.data_sets import Part
+
+KINDS = tuple(MessageKind)
+
+
+def probabilities(kind: MessageKind, share: float) -> tuple[float, ...]:
+    """Those of a message that is for memory otherwise."""
+    return tuple(share * (of is kind) + (1 - share) * sure for sure, of in zip(FOR_MEMORY, KINDS, strict=True))
+
+
+def test_messages_are_read_with_their_kind_and_questions_are_for_memory(tmp_path: Path) -> None:
+    for name, text in {
+        "kinds/en-k9.txt": "greeting: hey you\n\nmemory: hey, I moved: to Leeds\n",
+        "kinds/zh-Hant-k1.txt": "opinion: 你會選哪個\n",
+        "answers/en-a1.txt": "1 2026-03-01 I live in York\n? Where do I live? => 1 | York\n---\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    reported = [(row.language, row.text, row.kind) for row in read_kinds([tmp_path], Part.REPORT)]
+    assert reported == [
+        ("en", "hey you", MessageKind.GREETING),
+        ("en", "hey, I moved: to Leeds", MessageKind.MEMORY),
+    ]
+    trained = {row.text: row.kind for row in read_kinds([tmp_path], Part.TRAIN)}
+    assert trained == {"你會選哪個": MessageKind.OPINION, "Where do I live?": MessageKind.MEMORY}
+
+
+def test_the_bound_keeps_what_is_for_memory_above_what_is_not() -> None:
+    rows = [
+        (probabilities(MessageKind.GENERAL, 0.9), MessageKind.GENERAL),
+        (probabilities(MessageKind.GENERAL, 0.72), MessageKind.MEMORY),
+        (probabilities(MessageKind.OPINION, 0.8), MessageKind.OPINION),
+    ]
+    bound = choose_bound(torch.tensor([row for row, _ in rows]), [kind for _, kind in rows])
+    assert bound == 0.75
+
+
+def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory() -> None:
+    surely = found(kinds=probabilities(MessageKind.THANKS, 0.6))
+    assert reading_of([surely], toy_settings()).kind is MessageKind.THANKS
+    assert reading_of([found(kinds=(1 / len(KINDS),) * len(KINDS))], toy_settings()).kind is MessageKind.MEMORY
+    assert reading_of([surely, surely], toy_settings()).kind is MessageKind.MEMORY
+    assert reading_of([found(read("  "), (), kinds=surely.kinds)], toy_settings()).kind is MessageKind.MEMORY

@@ -1,0 +1,157 @@
+"""Trains the head of the reader that tells for what a message is, on the network as it ships, and writes it there.
+
+    python -m training.reader.kinds --corpus FOLDER … --weights FILE --cache MODELS [--part report]
+
+With `--part` nothing is trained: the head of the file is measured on that part. The last line is JSON.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from memory.values.understanding.readings import Intent, MessageKind, ReadRequest
+from models.reader.decisions import Thresholds
+from models.reader.network import kinds_head
+
+from ..corpora.questions import REQUEST, read_answers, read_scenarios
+from ..shared.chat_corpus import files_of, language_of
+from ..shared.data_sets import Part
+from ..shared.heads import head_parser, train_head, train_or_measure
+from ..shared.weight_files import replace_weights
+from .corpus import read_messages
+from .message_heads import summaries
+from .networks import LoadedReader, load_shipped
+
+_OTHERS = 800
+"""Questions and statements of the other corpora that are for memory: as many of each as are drawn."""
+_BOUNDS = [number / 20 for number in range(6, 20)]
+_KINDS = tuple(MessageKind)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedMessage:
+    """A message, and what it is for."""
+
+    language: str
+    text: str
+    kind: MessageKind
+
+
+def read_kinds(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
+    """The messages of a part; for training some of the other corpora as well, which are for memory."""
+    marked = [
+        MarkedMessage(language_of(path), text.strip(), MessageKind(kind))
+        for path in files_of(folders, "kinds", part)
+        for kind, _, text in (line.partition(":") for line in path.read_text(encoding="utf-8").splitlines())
+        if text.strip()
+    ]
+    return [*marked, *_for_memory(folders)] if part is Part.TRAIN else marked
+
+
+def _for_memory(folders: Sequence[Path]) -> list[MarkedMessage]:
+    questions = [
+        (of_user.language, question.question)
+        for of_user in (*read_answers(folders, Part.TRAIN), *read_scenarios(folders, Part.TRAIN))
+        for question in of_user.questions
+        if question.kind != REQUEST
+    ]
+    told = [
+        (row.language, row.text)
+        for row in read_messages(folders, Part.TRAIN)
+        if {Intent.STATEMENT, Intent.REMEMBER, Intent.FORGET, Intent.CORRECTION}.intersection(row.intents)
+    ]
+    draw = random.Random(0)
+    return [
+        MarkedMessage(language, text, MessageKind.MEMORY)
+        for rows in (questions, told)
+        for language, text in draw.sample(rows, min(_OTHERS, len(rows)))
+    ]
+
+
+def main() -> None:
+    """Trains and writes the head, or measures it; prints a table and, last, one JSON line."""
+    arguments = head_parser("Trains the head that tells for what a message is.").parse_args()
+    files = (arguments.weights, arguments.cache)
+    train_or_measure(
+        arguments,
+        train=lambda: train(arguments.corpus, *files),
+        measure=lambda part: measure(load_shipped(*files), read_kinds(arguments.corpus, part)),
+        title="kinds of messages",
+    )
+
+
+def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
+    """Trains the head on the network of a weight file, chooses its bound on the tuning part, and writes both there."""
+    loaded = load_shipped(weights, cache)
+    marked, tuned = (read_kinds(corpora, part) for part in (Part.TRAIN, Part.TUNE))
+    torch.manual_seed(0)
+    head = kinds_head(loaded.network.shape.hidden)
+    inputs = summaries(loaded, [row.text for row in marked]).split(1)
+    labels = torch.tensor([_KINDS.index(row.kind) for row in marked]).split(1)
+    train_head(head, inputs, labels, loss=_loss, epochs=15, batch=64, decay=0.1)
+    with torch.no_grad():
+        probabilities = head(summaries(loaded, [row.text for row in tuned])).softmax(-1)
+    bound = choose_bound(probabilities, [row.kind for row in tuned])
+    thresholds = Thresholds.model_validate(loaded.settings.thresholds.model_dump() | {"kind": bound})
+    parameters = {f"kinds.{name}": parameter for name, parameter in head.named_parameters()}
+    replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
+
+
+def _loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
+    return functional.cross_entropy(torch.cat([*scores]), torch.cat([*labels]), label_smoothing=0.05)
+
+
+def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
+    """From which probability on a message is of a kind and not for memory.
+
+    What is for memory and is taken for something else is not answered from it, which is worse than the other way round:
+    it counts twice.
+
+    Args:
+        probabilities: Of each kind, in order; shape (messages, kinds).
+        kinds: What the messages are for.
+    """
+    best, numbers = probabilities.max(-1)
+    found = [(value, _KINDS[number]) for value, number in zip(best.tolist(), numbers.tolist(), strict=True)]
+
+    def cost(bound: float) -> int:
+        read = [kind if value >= bound else MessageKind.MEMORY for value, kind in found]
+        return sum(
+            (2 if right is MessageKind.MEMORY else 1)
+            for right, taken in zip(kinds, read, strict=True)
+            if right is not taken
+        )
+
+    return min(_BOUNDS, key=cost)
+
+
+def measure(loaded: LoadedReader, messages: Sequence[MarkedMessage]) -> dict[str, dict[str, float]]:
+    """Messages of each kind, the share that is taken for it, and that of those taken for it that are; in percent."""
+    readings = loaded.read([ReadRequest(text=row.text) for row in messages])
+    pairs = [(row, reading.kind) for row, reading in zip(messages, readings, strict=True)]
+    figures = {}
+    for kind in MessageKind:
+        of_kind = [taken for row, taken in pairs if row.kind is kind]
+        taken_for = [row.kind for row, taken in pairs if taken is kind]
+        figures[kind.value] = {
+            "messages": len(of_kind),
+            "found": _percent(of_kind.count(kind), len(of_kind)),
+            "of those taken for it": _percent(taken_for.count(kind), len(taken_for)),
+        }
+    for language in ("all", *sorted({row.language for row in messages})):
+        right = [row.kind is taken for row, taken in pairs if language in ("all", row.language)]
+        figures[language] = {"messages": len(right), "found": _percent(sum(right), len(right))}
+    return figures
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / max(1, whole), 1)
+
+
+if __name__ == "__main__":
+    main()
