@@ -18,8 +18,8 @@ from .nearness import Nearness
 from .quoting import Quoted, answer_in_short, name_earlier, quotations, shortened, write_quotations
 from .replies import Kind, kind_of, phrases_of, reply_to
 
-_HEADINGS = {Kind.OPINION: "opinion_with_memories", Kind.REQUEST: "request_with_memories", Kind.GENERAL: ""}
-"""The field of `Phrases` that is said before what memory has for a message that is not for memory; empty for none."""
+_HEADINGS = {Kind.OPINION: "opinion_with_memories", Kind.REQUEST: "request_with_memories"}
+"""The field of `Phrases` that is said before what memory has for a message that it cannot answer."""
 
 
 class ExtractiveAnswerer(Answerer):
@@ -53,12 +53,13 @@ class ExtractiveAnswerer(Answerer):
     async def answer(self, request: AnswerRequest) -> Answer:
         phrases = phrases_of(request)
         kind = kind_of(request)
-        if kind is Kind.QUESTION:
+        if kind in (Kind.QUESTION, Kind.GENERAL):
             return self._without_guess(request, self._quote(request, phrases)) or self._abstain(request, phrases)
         if kind not in _HEADINGS:
             return _said(reply_to(request, phrases))
         if quoted := self._quote(request, phrases, sure=True):
-            return _headed(quoted, phrases, _HEADINGS[kind])
+            text = quoted.text.removeprefix(f"{phrases.overview}\n")
+            return quoted.model_copy(update={"text": f"{getattr(phrases, _HEADINGS[kind])}\n{text}"})
         return _said(reply_to(request, phrases)) if kind is Kind.REQUEST else self._abstain(request, phrases)
 
     def _without_guess(self, request: AnswerRequest, quoted: Answer | None) -> Answer | None:
@@ -131,13 +132,6 @@ class ExtractiveAnswerer(Answerer):
             for hit, text in self._nearness.choose(request.resolved, request.hits)
         ]
         return _answer(write_quotations(quoted, phrases), quoted) if quoted else None
-
-
-def _headed(quoted: Answer, phrases: Phrases, heading: str) -> Answer:
-    if not heading:
-        return quoted
-    text = quoted.text.removeprefix(f"{phrases.overview}\n")
-    return quoted.model_copy(update={"text": f"{getattr(phrases, heading)}\n{text}"})
 
 
 def _said(text: str) -> Answer:

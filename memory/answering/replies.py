@@ -74,7 +74,8 @@ def kind_of(request: AnswerRequest) -> Kind:
         return kind
     if extraction.remember or Intent.REMEMBER in intents:
         return Kind.REMEMBER
-    if extraction.kind in _ASKING and not (extraction.kind is MessageKind.GENERAL and _names_known(extraction)):
+    is_own = extraction.overview or (extraction.kind is MessageKind.GENERAL and _names_known(extraction))
+    if extraction.kind in _ASKING and not is_own:
         return _ASKING[extraction.kind]
     asks_for_told = Intent.REQUEST in intents and not _TOLD.intersection(intents) and not extraction.facts
     if asks_for_told or Intent.QUESTION in intents or (_TOLD.issuperset(intents) and is_question(request.message)):
@@ -89,7 +90,7 @@ def _names_known(extraction: Extraction) -> bool:
 def _of_no_memory(request: AnswerRequest) -> Kind | None:
     """The kind of a message that memory has no part in; None for any that leans on others or tells something."""
     kind = request.extraction.kind
-    if request.resolved != request.message or request.extraction.facts:
+    if request.resolved != request.message or request.extraction.facts or request.extraction.overview:
         return None
     if kind in _SMALL_TALK:
         return Kind.SMALL_TALK

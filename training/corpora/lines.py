@@ -1,4 +1,5 @@
-"""Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, or replace them.
+"""Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, replace or put
+them in doubt.
 
 The formats of the folders `forgets` and `changes` are described in the corpus' README.
 """
@@ -13,6 +14,7 @@ from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
 
 _SAID = re.compile(r"\d+ (.+)")
+_CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*(?P<doubted>[\d ,]+))?$")
 _MINUTE = timedelta(minutes=1)
 
 
@@ -26,6 +28,7 @@ class MarkedLine:
         text: The message.
         marks: By the number (from 0) of each line said before that it means or replaces, 1, or 0.5 where it means
             either; None where nothing is known of it.
+        doubts: By the number of each line said before that it puts in doubt, 1; None where nothing is known of it.
         is_said: Whether it is one of the lines that later ones may mean; a request to forget is not.
     """
 
@@ -33,6 +36,7 @@ class MarkedLine:
     at: datetime
     text: str
     marks: dict[int, float] | None = None
+    doubts: dict[int, float] | None = None
     is_said: bool = True
 
 
@@ -65,10 +69,11 @@ def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[Marked
 
 
 def _changes(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:
-    for at, line in _dated(block):
-        if found := _SAID.match(line):
-            text, _, numbers = found.group(1).partition("=>")
-            yield MarkedLine(language, at, text.strip(), _marks(numbers))
+    sent = [(at, found) for at, line in _dated(block) if (found := _CHANGING.match(line))]
+    tells_doubts = any(found["doubted"] for _, found in sent)
+    for at, found in sent:
+        doubts = _marks(found["doubted"] or "") if tells_doubts else None
+        yield MarkedLine(language, at, found["text"], _marks(found["replaced"] or ""), doubts)
 
 
 def _dated(block: Sequence[tuple[int, str]]) -> Iterator[tuple[datetime, str]]:

@@ -27,8 +27,9 @@ from .corpus import read_messages
 from .message_heads import summaries
 from .networks import LoadedReader, load_shipped
 
-_OTHERS = 800
-"""Questions and statements of the other corpora that are for memory: as many of each as are drawn."""
+_DRAWN = {Part.TRAIN: (3_000, 1_500), Part.TUNE: (400, 200)}
+"""Questions and statements of the other corpora, which are for memory: as many as are drawn of a part. Where the bound
+is chosen, two messages of three are for memory."""
 _BOUNDS = [number / 20 for number in range(6, 20)]
 _KINDS = tuple(MessageKind)
 
@@ -43,34 +44,35 @@ class MarkedMessage:
 
 
 def read_kinds(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
-    """The messages of a part; for training some of the other corpora as well, which are for memory."""
-    marked = [
+    """The messages of a part of `kinds`."""
+    return [
         MarkedMessage(language_of(path), text.strip(), MessageKind(kind))
         for path in files_of(folders, "kinds", part)
         for kind, _, text in (line.partition(":") for line in path.read_text(encoding="utf-8").splitlines())
         if text.strip()
     ]
-    return [*marked, *_for_memory(folders)] if part is Part.TRAIN else marked
 
 
-def _for_memory(folders: Sequence[Path]) -> list[MarkedMessage]:
+def read_for_memory(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
+    """Messages of the other corpora, which are for memory: questions, what is told, and requests of which memory has
+    a part.
+    """
     questions = [
         (of_user.language, question.question)
-        for of_user in (*read_answers(folders, Part.TRAIN), *read_scenarios(folders, Part.TRAIN))
+        for of_user in (*read_answers(folders, part), *read_scenarios(folders, part))
         for question in of_user.questions
         if question.kind != REQUEST
     ]
     told = [
         (row.language, row.text)
-        for row in read_messages(folders, Part.TRAIN)
+        for row in read_messages(folders, part)
         if {Intent.STATEMENT, Intent.REMEMBER, Intent.FORGET, Intent.CORRECTION}.intersection(row.intents)
     ]
     draw = random.Random(0)
-    return [
-        MarkedMessage(language, text, MessageKind.MEMORY)
-        for rows in (questions, told)
-        for language, text in draw.sample(rows, min(_OTHERS, len(rows)))
-    ]
+    drawn = []
+    for rows, most in zip((questions, told), _DRAWN[part], strict=True):
+        drawn += draw.sample(rows, min(most, len(rows)))
+    return [MarkedMessage(language, text, MessageKind.MEMORY) for language, text in drawn]
 
 
 def main() -> None:
@@ -88,7 +90,7 @@ def main() -> None:
 def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     """Trains the head on the network of a weight file, chooses its bound on the tuning part, and writes both there."""
     loaded = load_shipped(weights, cache)
-    marked, tuned = (read_kinds(corpora, part) for part in (Part.TRAIN, Part.TUNE))
+    marked, tuned = ([*read_kinds(corpora, part), *read_for_memory(corpora, part)] for part in (Part.TRAIN, Part.TUNE))
     torch.manual_seed(0)
     head = kinds_head(loaded.network.shape.hidden)
     inputs = summaries(loaded, [row.text for row in marked]).split(1)
@@ -107,7 +109,7 @@ def _loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
 
 
 def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
-    """From which probability on a message is of a kind and not for memory.
+    """From which probability on a message is of a kind and not for memory: where fewest are taken for another.
 
     What is for memory and is taken for something else is not answered from it, which is worse than the other way round:
     it counts twice.
@@ -121,11 +123,8 @@ def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
 
     def cost(bound: float) -> int:
         read = [kind if value >= bound else MessageKind.MEMORY for value, kind in found]
-        return sum(
-            (2 if right is MessageKind.MEMORY else 1)
-            for right, taken in zip(kinds, read, strict=True)
-            if right is not taken
-        )
+        wrong = [right for right, taken in zip(kinds, read, strict=True) if right is not taken]
+        return len(wrong) + wrong.count(MessageKind.MEMORY)
 
     return min(_BOUNDS, key=cost)
 

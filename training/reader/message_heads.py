@@ -35,9 +35,11 @@ from .networks import LoadedReader, load_shipped
 _BATCH_TOKENS = 4096
 _STATEMENTS = 800
 """Messages of the corpora that state something: as many as are drawn."""
+_ASKED = 3_000
+"""Questions for one thing that do not ask to forget: as many as are drawn."""
 _OPEN = frozenset({"several", "aggregate", "preference", REQUEST})
 """Kinds of questions that may ask for an overview, and what is no question."""
-_SURELY_TAKEN = 0.0075
+_SURELY_TAKEN = 0.0045
 """Share of the tuning messages that do not ask to forget that may be taken for requests which are carried out."""
 _MISSED = 0.15
 """Share of the tuning messages that change something which may be missed: what those change that are found is read, so
@@ -81,11 +83,11 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedT
     """The messages of a part that a head of this kind is trained, tuned or measured on."""
     if kind is Kind.OVERVIEW:
         others = _statements(folders) if part is Part.TRAIN else []
-        return [*_signed(folders, "overviews", part), *others, *_questions(folders, part)]
+        return [*_signed(folders, kind, part), *others, *_questions(folders, part)]
     if kind is Kind.CHANGES:
         changed = [line for sent in read_all_changes(folders, part) for line in sent if line.marks is not None]
         return [MarkedText(line.language, line.text, asks=bool(line.marks)) for line in changed]
-    overviews = [replace(row, asks=False) for row in _signed(folders, "overviews", part) if row.asks]
+    overviews = [replace(row, asks=False) for row in _signed(folders, Kind.OVERVIEW, part) if row.asks]
     messages = [
         MarkedText(row.language, row.text, asks=Intent.FORGET in row.intents)
         for row in (*read_messages(folders, part), *read_intents(folders, part))
@@ -95,11 +97,14 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedT
         for sent in read_forgets(folders, part)
         for line in sent
     ]
-    return [*_signed(folders, "forget_messages", part), *lines, *messages, *overviews]
+    questions = _questions(folders, part)
+    asked = random.Random(0).sample(questions, min(_ASKED, len(questions)))
+    return [*_signed(folders, kind, part), *lines, *messages, *overviews, *asked]
 
 
-def _signed(folders: Sequence[Path], folder: str, part: Part) -> list[MarkedText]:
-    """The lines of files in which `+` makes the request and `-` does not."""
+def _signed(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedText]:
+    """The messages of the files of a kind, in which `+` makes the request and `-` does not."""
+    folder = {Kind.OVERVIEW: "overviews", Kind.FORGET: "forget_messages"}[kind]
     return [
         MarkedText(language_of(path), line[2:].strip(), asks=line.startswith("+ "))
         for path in files_of(folders, folder, part)

@@ -8,7 +8,7 @@ from memory.answering.answers import Answer, AnswerRequest, Assistant
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
-from memory.values.hits import CosineBounds, Hit, HitKind
+from memory.values.hits import CosineBounds, Hit, HitKind, SaidChange
 from memory.values.text import to_simplified
 from memory.values.understanding.dialogue import Role, Turn
 from memory.values.understanding.extractions import Extraction, RememberIntent
@@ -72,6 +72,11 @@ async def test_what_is_not_for_memory_has_its_own_reply_whatever_its_intents(
     answer = await reply(message, intent, kind=kind, hits=(near,))
     expected = "request_with_facts" if (name, intent) == ("request", Intent.STATEMENT) else name
     assert (answer.text, answer.sources) == (getattr(phrases, expected), ())
+
+
+async def test_a_request_for_an_overview_is_one_whatever_its_kind() -> None:
+    everything = Extraction(intents=(Intent.REQUEST,), kind=MessageKind.ASSISTANT, overview=True)
+    assert (await reply("說說我是誰", extraction=everything)).text == TRADITIONAL.nothing_found
 
 
 async def test_what_leans_on_other_messages_or_tells_something_is_no_small_talk() -> None:
@@ -208,13 +213,13 @@ async def test_a_question_that_names_what_the_user_knows_is_asked_of_memory() ->
     assert answer.text == ENGLISH.nothing_found
 
 
-async def test_a_question_about_the_world_gets_only_what_surely_concerns_it() -> None:
-    said = await reply(
-        "Who wrote Hamlet?", kind=MessageKind.GENERAL, hits=(read("Hamlet is by Shakespeare"),), unanswered=0.1
-    )
-    assert said.text.startswith("“Hamlet is by Shakespeare”") or "Hamlet is by Shakespeare" in said.text
-    beside = await reply("Who wrote Hamlet?", kind=MessageKind.GENERAL, hits=(read("Tea is nice"),), unanswered=0.1)
-    assert beside.text == ENGLISH.general
+async def test_what_seems_a_question_about_the_world_is_answered_by_what_was_told() -> None:
+    deck = read("Otto is building the deck", answers=0.4)
+    told = await reply("Who's building the deck?", kind=MessageKind.GENERAL, hits=(deck,), unanswered=0.1)
+    assert told.sources == (deck,)
+    beside = read("Tea is nice", answers=0.1)
+    unknown = await reply("Who wrote Hamlet?", kind=MessageKind.GENERAL, hits=(beside,), unanswered=0.1)
+    assert unknown.text == ENGLISH.general
 
 
 def test_the_replies_to_what_is_not_known_differ_in_every_language() -> None:
@@ -317,3 +322,16 @@ async def test_only_what_asks_gets_an_overview(intent: Intent) -> None:
 async def test_a_message_that_both_scripts_share_is_answered_in_the_script_written_before() -> None:
     assert (await reply("早安", Intent.GREETING, written=("好的", "我在学日语"))).text == SIMPLIFIED.greeting
     assert (await reply("早安", Intent.GREETING, written=("ok",))).text == TRADITIONAL.greeting
+
+
+@pytest.mark.parametrize(
+    ("message", "phrases"), [("樓上住誰？", TRADITIONAL), ("楼上住谁？", SIMPLIFIED), ("Who lives upstairs?", ENGLISH)]
+)
+async def test_what_may_hold_no_longer_is_told_with_what_was_said_since(message: str, phrases: Phrases) -> None:
+    change = SaidChange(text="we moved", told_at=datetime(2026, 2, 1, tzinfo=UTC))
+    doubtful = read("upstairs is Mr Pell").model_copy(update={"words": "Mr Pell", "doubt": change})
+    answer = await reply(message, Intent.QUESTION, hits=(doubtful,), unanswered=0.1)
+    before, _, _ = phrases.since_said.partition("{change}")
+    assert answer.text.startswith(f"{before}we moved")
+    assert "2026-02-01" in answer.text
+    assert "Mr Pell" in answer.text.splitlines()[0]

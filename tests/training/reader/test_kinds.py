@@ -8,7 +8,7 @@ from memory.values.understanding.readings import MessageKind
 from models.reader.reader import reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
-from training.reader.kinds import choose_bound, read_kinds
+from training.reader.kinds import choose_bound, read_for_memory, read_kinds
 from training.shared.data_sets import Part
 
 KINDS = tuple(MessageKind)
@@ -19,7 +19,7 @@ def probabilities(kind: MessageKind, share: float) -> tuple[float, ...]:
     return tuple(share * (of is kind) + (1 - share) * sure for sure, of in zip(FOR_MEMORY, KINDS, strict=True))
 
 
-def test_messages_are_read_with_their_kind_and_questions_are_for_memory(tmp_path: Path) -> None:
+def test_messages_are_read_with_their_kind_and_what_is_asked_of_memory_beside_them(tmp_path: Path) -> None:
     for name, text in {
         "kinds/en-k9.txt": "greeting: hey you\n\nmemory: hey, I moved: to Leeds\n",
         "kinds/zh-Hant-k1.txt": "opinion: 你會選哪個\n",
@@ -32,8 +32,9 @@ def test_messages_are_read_with_their_kind_and_questions_are_for_memory(tmp_path
         ("en", "hey you", MessageKind.GREETING),
         ("en", "hey, I moved: to Leeds", MessageKind.MEMORY),
     ]
-    trained = {row.text: row.kind for row in read_kinds([tmp_path], Part.TRAIN)}
-    assert trained == {"你會選哪個": MessageKind.OPINION, "Where do I live?": MessageKind.MEMORY}
+    assert [(row.text, row.kind) for row in read_kinds([tmp_path], Part.TRAIN)] == [("你會選哪個", MessageKind.OPINION)]
+    for_memory = read_for_memory([tmp_path], Part.TRAIN)
+    assert [(row.text, row.kind) for row in for_memory] == [("Where do I live?", MessageKind.MEMORY)]
 
 
 def test_the_bound_keeps_what_is_for_memory_above_what_is_not() -> None:
@@ -44,6 +45,8 @@ def test_the_bound_keeps_what_is_for_memory_above_what_is_not() -> None:
     ]
     bound = choose_bound(torch.tensor([row for row, _ in rows]), [kind for _, kind in rows])
     assert bound == 0.75
+    unsure = [*rows, (probabilities(MessageKind.OPINION, 0.7), MessageKind.OPINION)]
+    assert choose_bound(torch.tensor([row for row, _ in unsure]), [kind for _, kind in unsure]) == 0.75
 
 
 def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory() -> None:
