@@ -131,6 +131,10 @@ class LanguageModelServer:
         """Queues connections that are closed in the middle of a reply."""
         self._replies.extend([_streaming(every_s=None)] * times)
 
+    def forget(self) -> None:
+        """Drops what is queued."""
+        self._replies.clear()
+
     async def _complete(self, request: Request) -> Response:
         expected = None if self.key is None else f"Bearer {self.key}"
         if request.headers.get("authorization") != expected:

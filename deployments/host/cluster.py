@@ -45,6 +45,9 @@ RAY_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_preload_python_modules": ray_head.SERVE_WITHOUT_PANDAS,
+    # By default Ray starts a worker for each core before the first is asked for; Serve's, which have an environment of
+    # their own, take none of them, and start later for it.
+    "RAY_prestart_worker_first_driver": "0",
     "RAY_worker_niceness": "0",  # replicas answer users; Ray's default, 15, is for background work
     "SPT_NOENV": "1",  # else Ray's agents overwrite their environment with their titles, and the home's mark is lost
 }

@@ -2,12 +2,14 @@
 
 import json
 import sys
+from importlib import import_module
 
 from ..config.exposure import check_exposure
 from ..config.settings import AppArgs
 from ..telemetry.logs import configure_logs
 from .cluster import has_haproxy
 from .hooks import LOOPBACK, WORKER_HOOK
+from .ray_head import SERVE_WITHOUT_PANDAS
 
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
@@ -48,6 +50,7 @@ def drain(*, address: str) -> None:
 
 def main() -> None:
     """`python -m deployments.host.deploy up|down`, with `{args, address, host, port}` as JSON on standard input."""
+    import_module(SERVE_WITHOUT_PANDAS)  # before anything imports Ray
     request = json.load(sys.stdin)
     args = AppArgs.received(request["args"])
     configure_logs(args.log_folder, "deploy", args.log_level)

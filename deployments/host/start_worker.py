@@ -14,9 +14,9 @@ from typing import Any
 
 _CONTEXT = "--serialized-runtime-env-context="
 _LANGUAGE = "--language="
-_SLOW = "rfc3987_syntax"
-"""Where it is installed (as with schemathesis), jsonschema imports it, and with that Ray: a second to compile a grammar
-of URLs, which nothing here checks."""
+SLOW = "rfc3987_syntax"
+"""Where it is installed (as with cyclonedx-bom), jsonschema imports it, and with that Ray: a second to compile a
+grammar of URLs, which nothing here checks."""
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     variables, worker = plain_worker(sys.argv[1:])
     if worker:
         os.environ.update(variables)
-        sys.modules.setdefault(_SLOW, None)  # type: ignore[arg-type]  # makes its import fail
+        sys.modules.setdefault(SLOW, None)  # type: ignore[arg-type]  # makes its import fail
         sys.argv = worker
     else:
         from ray._private.workers import setup_worker

@@ -5,9 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -20,16 +21,37 @@ _UP_S = 480
 
 @dataclass
 class Service:
-    """A running service and what tests do to it."""
+    """A running service and what tests do to it.
+
+    Attributes:
+        home: Its data folder.
+        port: Of the API.
+        environment: Of `jiyi` commands, and with `up` of the service.
+        api_key: What its clients send; None where it asks for no credential.
+        stories: What the next `restart` advances: generators that yield twice, once before it and once while the
+            service is down.
+    """
 
     home: Path
     port: int
     environment: dict[str, str]
+    api_key: str | None = None
+    stories: list[Iterator[None]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def client(self) -> Client:
         """A client that waits out a restart."""
-        return Client(f"http://127.0.0.1:{self.port}", patience_s=90)
+        return Client(self.url, patience_s=90, api_key=self.api_key)
+
+    def http(self, timeout_s: float = 60) -> httpx.Client:
+        """A client for bare requests."""
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return httpx.Client(base_url=self.url, timeout=timeout_s, headers=headers)
 
     def command(self, *words: str) -> str:
         """Runs `jiyi …` and returns what it printed."""
@@ -43,13 +65,27 @@ class Service:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def up(self) -> str:
+    def up(self, *options: str) -> str:
         """Starts it and waits until it is ready."""
-        return self.command("up", "--port", str(self.port))
+        return self.command("up", "--port", str(self.port), *options)
 
     def down(self) -> str:
         """Drains and ends it."""
         return self.command("down")
+
+    def restart(self) -> None:
+        """Ends it and starts it again, and tells the stories: a restart takes a minute, so tests share one."""
+        stories, self.stories = self.stories, []
+        for story in stories:
+            next(story)
+        self.down()
+        try:
+            for story in stories:
+                next(story)
+        finally:
+            self.up()
+        for story in stories:
+            next(story, None)
 
     def processes(self) -> list[ProcessMemory]:
         """All its processes, the supervisor's first."""
@@ -87,10 +123,21 @@ class Service:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service of all tests that need no settings of their own.
+
+    It writes down all that it may, and one user may ask without a limit: so the test of erasure needs it.
+    """
     home = tmp_path_factory.mktemp("home")
-    environment = os.environ | {"JIYI_HOME": str(home), "JIYI_EMBEDDER__MAX_WAITING_TOKENS": "4096"}
-    started = Service(home, free_ports(1)[0], environment)
+    settings = {
+        "JIYI_HOME": str(home),
+        "JIYI_EMBEDDER__MAX_WAITING_TOKENS": "4096",
+        "JIYI_LIMITS__REQUESTS_PER_MINUTE": "0",
+        "JIYI_LOG_LEVEL": "debug",
+    }
+    started = Service(home, free_ports(1)[0], os.environ | settings)
     started.up()
     yield started
+    if started.stories:  # the test that restarts it for all was not among those that ran
+        started.restart()
     started.down()
     assert find(load_settings(home)) is None

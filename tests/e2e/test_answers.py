@@ -1,11 +1,7 @@
 """A service that reads its memories together with a question: what answers is quoted in short, what does not is not."""
 
-import os
-from collections.abc import Iterator
-
 import pytest
 
-from deployments.host.cluster import free_ports
 from models.assets.weight_files import shipped_weight_file
 from tests.e2e.conftest import Service
 
@@ -15,23 +11,13 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    home = tmp_path_factory.mktemp("home")
-    settings = {"JIYI_HOME": str(home), "JIYI_MODELS__ANSWERS": "on"}
-    started = Service(home, free_ports(1)[0], os.environ | settings)
-    started.up()
-    yield started
-    started.down()
-
-
-def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_none_answers(answering: Service) -> None:
+def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_none_answers(service: Service) -> None:
     lines = [
         {"content": "My home insurance is with Acme and renews on 12 October.", "created_at": "2026-03-01T09:00:00Z"},
         {"content": "The car passed its inspection in March.", "created_at": "2026-03-20T09:00:00Z"},
         {"content": "I share the flat with Bea, who plays the cello.", "created_at": "2026-04-02T09:00:00Z"},
     ]
-    with answering.client as client:
+    with service.client as client:
         client.add(lines, user_id="asked")
         known = client.chat("When does my home insurance renew?", user_id="asked")
         unknown = client.chat("What is my blood type?", user_id="asked")
@@ -46,13 +32,13 @@ def test_a_question_is_answered_in_the_words_of_one_memory_and_left_open_where_n
     assert figures["answers_failures"] == 0
 
 
-def test_a_request_for_an_overview_gets_all_that_is_known_of_what_it_names(answering: Service) -> None:
+def test_a_request_for_an_overview_gets_all_that_is_known_of_what_it_names(service: Service) -> None:
     lines = [
         {"content": "My daughter Ivy started violin lessons.", "created_at": "2026-03-01T09:00:00Z"},
         {"content": "The car passed its inspection in March.", "created_at": "2026-03-20T09:00:00Z"},
         {"content": "Ivy is allergic to cashews.", "created_at": "2026-04-02T09:00:00Z"},
     ]
-    with answering.client as client:
+    with service.client as client:
         client.add(lines, user_id="overview")
         for asked in ("What do you know about Ivy?", "Tell me about Ivy"):
             heading, *quoted = client.chat(asked, user_id="overview").reply.splitlines()

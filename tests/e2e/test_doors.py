@@ -1,9 +1,10 @@
 """What goes in by one door is found by every other, and agents that nobody here wrote remember across a restart."""
 
+import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def asked_as(url: str, user_id: str) -> openai.AsyncOpenAI:
 
 @pytest.fixture
 def url(service: Service) -> str:
-    return f"http://127.0.0.1:{service.port}"
+    return service.url
 
 
 @pytest.mark.parametrize("door", ["own", "mem0", "mcp", "openai"])
@@ -169,10 +170,16 @@ async def test_agents_remember_across_a_restart(service: Service, url: str, tmp_
     graph = tmp_path / "agent.py"
     graph.write_text(code.replace("http://127.0.0.1:8000", url), encoding="utf-8")
     assert _run(graph, "1", TOLD) == f"said: {[TOLD]} found: []"
+    service.stories.append(_remembered_across_a_restart(url, conversation, graph))
 
-    service.down()
-    service.up()
 
+def _remembered_across_a_restart(url: str, conversation: str, graph: Path) -> Iterator[None]:
+    yield
+    yield
+    asyncio.run(_assert_remembered(url, conversation, graph))
+
+
+async def _assert_remembered(url: str, conversation: str, graph: Path) -> None:
     async with asked_as(url, "openai-agent") as client:
         session = OpenAIConversationsSession(conversation_id=conversation, openai_client=client)
         assert len(await session.get_items()) == 2

@@ -1,6 +1,8 @@
-"""A person is forgotten completely: a secret goes through every door, and is in no file and no store afterwards."""
+"""A person is forgotten completely: a secret goes through every door, and is in no file and no store afterwards.
 
-import os
+Nor with a restart: what must hold then, `test_survival.py` tells when it restarts the service for all.
+"""
+
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 
-from deployments.host.cluster import free_ports
 from memory.values.text import normalise
 from tests.e2e.conftest import Service
 
@@ -204,22 +205,13 @@ def _name(item: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
+def home(service: Service) -> Path:
+    return service.home
 
 
 @pytest.fixture(scope="module")
-def running(home: Path) -> Iterator[Service]:
-    settings = {"JIYI_HOME": str(home), "JIYI_LIMITS__REQUESTS_PER_MINUTE": "0", "JIYI_LOG_LEVEL": "debug"}
-    started = Service(home, free_ports(1)[0], os.environ | settings)
-    started.up()
-    yield started
-    started.down()
-
-
-@pytest.fixture(scope="module")
-def http(running: Service) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"http://127.0.0.1:{running.port}", timeout=_PATIENCE_S) as client:
+def http(service: Service) -> Iterator[httpx.Client]:
+    with service.http(_PATIENCE_S) as client:
         yield client
 
 
@@ -284,7 +276,7 @@ SECRETS = {
 
 
 def test_what_was_deleted_or_anonymised_in_three_languages_is_behind_no_door_and_in_no_file(
-    running: Service, http: httpx.Client, home: Path
+    service: Service, http: httpx.Client, home: Path
 ) -> None:
     dan, eva = Person(http, "Zirkonia", "黃玉櫻"), Person(http, "Hornfels", "綠松櫻")
     kept = f"我們公司買了 {dan.word}，放在二樓。"
@@ -298,7 +290,7 @@ def test_what_was_deleted_or_anonymised_in_three_languages_is_behind_no_door_and
     owner = {"user_id": dan.user_id}
 
     def timeline() -> dict[str, dict[str, Any]]:
-        listed = http.get("/memories/timeline", params=owner | {"limit": "100"}).json()["results"]
+        listed = dan.http.get("/memories/timeline", params=owner | {"limit": "100"}).json()["results"]
         return {entry["memory"]["text"]: entry for entry in listed}
 
     until(lambda: {text for text, _ in SECRETS.values()} <= timeline().keys())
@@ -346,15 +338,21 @@ def test_what_was_deleted_or_anonymised_in_three_languages_is_behind_no_door_and
     assert dan.word in str(dan.post("/search", query=dan.word)["results"])
     assert eva.found() == before
 
-    running.down()
-    assert files_with(home, traces) == {}
-    running.up()
-    assert kept in timeline()
-    assert eva.found() == before
+    def nothing_returns_with_a_restart() -> Iterator[None]:
+        with service.http(_PATIENCE_S) as dan.http:
+            eva.http = dan.http
+            before = eva.found()
+            yield
+            assert files_with(home, traces) == {}
+            yield
+            assert kept in timeline()
+            assert eva.found() == before
+
+    service.stories.append(nothing_returns_with_a_restart())
 
 
 def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_an_erasure(
-    running: Service, http: httpx.Client, home: Path
+    service: Service, http: httpx.Client, home: Path
 ) -> None:
     ann, bob = Person(http, "Quarzborn", "琥珀櫻"), Person(http, "Feldspat", "翡翠櫻")
     for person in (ann, bob):
@@ -387,7 +385,12 @@ def test_a_secret_that_went_through_every_door_is_in_no_file_and_no_store_after_
     assert files_with(home, [b"feldspat"])
     assert ann.user_id not in http.get("/metrics").text + http.get("/health/detailed").text
 
-    running.down()
-    assert files_with(home, ann.traces) == {}
-    running.up()
-    assert bob.found() == before
+    def nothing_returns_with_a_restart() -> Iterator[None]:
+        with service.http(_PATIENCE_S) as bob.http:
+            before = bob.found()
+            yield
+            assert files_with(home, ann.traces) == {}
+            yield
+            assert bob.found() == before
+
+    service.stories.append(nothing_returns_with_a_restart())

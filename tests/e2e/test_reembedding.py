@@ -89,8 +89,7 @@ def test_the_model_is_changed_while_a_driver_is_killed_and_survives_a_restart(se
             _finds(client, number)
         _say(client, "ann", 34, 36)
     service.command("index", "verify")
-    service.down()
-    service.up()
+    service.restart()
     with service.client as client:
         assert (client.operations.health().model, _dimension(client)) == (NEW, 768)
         _finds(client, 35)

@@ -1,6 +1,7 @@
 """What is acknowledged survives: a restart, and `kill -9` of any process (DESIGN §3.6, §7)."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -76,19 +77,26 @@ def test_the_loss_of_the_cluster_itself_is_repaired(service: Service) -> None:
 
 
 def test_everything_is_there_after_a_restart(service: Service) -> None:
+    """And what other tests have said: this is the one restart of the service, and tells the stories of all."""
     with service.client as client:
         client.chat("我的車位是 B2-17。", user_id="restarted", session_id="s", wait=True)
         client.chat("我們買了 AI-Box。", user_id="restarted", session_id="s", wait=True)
-    body = {"input": ["a request under way " * 130] * 48, "encoding_format": "base64"}
-    with ThreadPoolExecutor(1) as caller:
-        under_way = caller.submit(httpx.post, f"http://127.0.0.1:{service.port}/v1/embeddings", json=body, timeout=120)
-        time.sleep(0.5)
-        assert not under_way.done()
-        service.down()
-        assert under_way.result().status_code == 200
-    with pytest.raises(httpx.TransportError):
-        httpx.get(f"http://127.0.0.1:{service.port}/health/live")
-    service.up()
+    service.stories.append(_a_request_under_way(service))
+    service.restart()
     with service.client as client:
         assert client.chat("它多少錢？", user_id="restarted", session_id="s").resolved_query == "AI-Box 多少錢？"
         assert "B2-17" in client.chat("我的車位在哪裡？", user_id="restarted", session_id="new").reply
+
+
+def _a_request_under_way(service: Service) -> Iterator[None]:
+    """It is answered while the service ends; the next finds nobody."""
+    body = {"input": ["a request under way " * 130] * 48, "encoding_format": "base64"}
+    with ThreadPoolExecutor(1) as caller:
+        under_way = caller.submit(httpx.post, f"{service.url}/v1/embeddings", json=body, timeout=120)
+        time.sleep(0.5)
+        assert not under_way.done()
+        yield
+        assert under_way.result().status_code == 200
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"{service.url}/health/live")
+    yield

@@ -26,6 +26,14 @@ def test_serve_is_imported_without_pandas_which_can_be_imported_later() -> None:
     assert run(program).splitlines() == ["True []", "DataFrame"]
 
 
+def test_no_grammar_of_urls_is_compiled_where_jsonschema_would() -> None:
+    program = (
+        f"import sys, {RAY_ENVIRONMENT['RAY_preload_python_modules']}; import jsonschema;"
+        "print([name for name in sys.modules if name.startswith('rfc3987_syntax')])"
+    )
+    assert run(program) == "[]"
+
+
 def test_where_pandas_is_there_already_nothing_changes() -> None:
     program = (
         f"import pandas, {RAY_ENVIRONMENT['RAY_preload_python_modules']}; import sys; print('pandas' in sys.modules)"
