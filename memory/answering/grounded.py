@@ -67,7 +67,7 @@ class GroundedAnswerer(Answerer):
         if evidence is None:
             return answer
         current = quotations(evidence)
-        if are_in_conflict(_stated(current)) or any(part.is_in_doubt for part in current):
+        if _must_be_qualified(_stated(current)):
             return answer
         phrases = phrases_of(request)
         question = _question(request, current, evidence, phrases)
@@ -150,6 +150,11 @@ def _answer(written: GroundedAnswer, current: Sequence[Quoted], evidence: Eviden
         sources=tuple(hits[place] for place in written.cited),
         fact_ids=tuple(dict.fromkeys(fact.fact_id for fact in stated)),
     )
+
+
+def _must_be_qualified(stated: Sequence[Validity]) -> bool:
+    """Whether it must be said that something is in doubt or contradicted."""
+    return are_in_conflict(stated) or any(fact.standing is Standing.DOUBTFUL for fact in stated)
 
 
 def _stated(quoted: Sequence[Quoted]) -> list[Validity]:

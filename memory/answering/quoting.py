@@ -43,11 +43,6 @@ class Quoted:
         """The facts that the quotation states."""
         return stated_in(self.text, self.hit.validity)
 
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether it must be said that what is quoted may hold no longer."""
-        return self.hit.doubt is not None or any(fact.standing is Standing.DOUBTFUL for fact in self.stated)
-
     def line(self, phrases: Phrases) -> str:
         """The quotation with its speaker and date, or its place in a document, and with what must be said of it."""
         quote = phrases.nested(with_references_beside(self.text, self.hit))
@@ -56,7 +51,7 @@ class Quoted:
         by_role = {Role.USER: phrases.user, Role.ASSISTANT: phrases.assistant}
         speaker = self.hit.speaker or (by_role[self.hit.role] if self.hit.role else phrases.anonymous)
         said = phrases.said.format(speaker=speaker, date=_date(self.hit), quote=quote)
-        return qualified(said, self.stated, phrases, doubt=self.hit.doubt)
+        return qualified(said, self.stated, phrases)
 
 
 def cite(place: Place, phrases: Phrases) -> str:
@@ -105,7 +100,7 @@ def answer_in_short(evidence: Evidence, question: str, phrases: Phrases, *, word
         words_from: The probability from which the words of a memory count as sure.
     """
     hits = evidence.current
-    if any(part.is_in_doubt for part in quotations(evidence)):
+    if any(fact.standing is Standing.DOUBTFUL for part in quotations(evidence) for fact in part.stated):
         return ""
     told = [_sure_words(hit, question, phrases, words_from=words_from) for hit in hits]
     if None in told:

@@ -4,7 +4,7 @@ from enum import Enum, auto
 
 from ..language.messages.present import asked_present
 from ..language.phrases import Phrases, phrases_for
-from ..language.questions import is_question
+from ..language.questions import is_question, speaks_of_hearer, speaks_of_self
 from ..values.understanding.dialogue import Role
 from ..values.understanding.extractions import Extraction
 from ..values.understanding.mentions import KNOWN_NAME
@@ -50,6 +50,12 @@ _SMALL_TALK = {
     MessageKind.STATE: "how_i_am",
 }
 """The field of `Phrases` for each kind of message that nothing need be known for."""
+_OF_KINDS = dict.fromkeys(_SMALL_TALK, Kind.SMALL_TALK) | {
+    MessageKind.ASSISTANT: Kind.ASSISTANT,
+    MessageKind.PRESENT: Kind.PRESENT,
+}
+_ABOUT_OTHERS = frozenset({MessageKind.STATE, MessageKind.ASSISTANT, MessageKind.PRESENT})
+"""Kinds of questions that are not about the user alone."""
 _ASKING = {
     MessageKind.OPINION: Kind.OPINION,
     MessageKind.GENERAL: Kind.GENERAL,
@@ -89,14 +95,12 @@ def _names_known(extraction: Extraction) -> bool:
 
 def _of_no_memory(request: AnswerRequest) -> Kind | None:
     """The kind of a message that memory has no part in; None for any that leans on others or tells something."""
-    kind = request.extraction.kind
-    if request.resolved != request.message or request.extraction.facts or request.extraction.overview:
+    message, extraction = request.message, request.extraction
+    if request.resolved != message or extraction.facts or extraction.overview:
         return None
-    if kind in _SMALL_TALK:
-        return Kind.SMALL_TALK
-    if kind is MessageKind.ASSISTANT:
-        return Kind.ASSISTANT
-    return Kind.PRESENT if kind is MessageKind.PRESENT else None
+    kind = _OF_KINDS.get(extraction.kind) if extraction.kind else None
+    is_about_user = speaks_of_self(message) and not speaks_of_hearer(message)
+    return None if is_about_user and extraction.kind in _ABOUT_OTHERS else kind
 
 
 def phrases_of(request: AnswerRequest) -> Phrases:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..language.phrases import Phrases
 from ..values.facts import SPEAKER, Doubt, Standing, Validity
-from ..values.hits import SaidChange
 from ..values.text import fold_lower, normalise
 
 _CLAUSE = re.compile(r"(?:[^，。！？；\n,.!?;]|[,.!?;](?=\S))+(?:[，。！？；\n]|[,.!?;](?=\s|$))*\s*")
@@ -95,23 +94,15 @@ def stated_in(text: str, validity: Sequence[Validity]) -> list[Validity]:
     return named or current
 
 
-def qualified(quote: str, facts: Sequence[Validity], phrases: Phrases, *, doubt: SaidChange | None = None) -> str:
-    """A quotation with what must be said with it: that it was so before, or until when.
-
-    Args:
-        quote: The quotation.
-        facts: The facts that it states.
-        phrases: The language.
-        doubt: What was said after which all of it may hold no longer.
-    """
+def qualified(quote: str, facts: Sequence[Validity], phrases: Phrases) -> str:
+    """A quotation with what must be said with it: that it was so before, or until when."""
     doubtful = [fact.doubt for fact in facts if fact.standing is Standing.DOUBTFUL]
-    reason = next(filter(None, doubtful), None)
-    if reason is not None:
-        return phrases.doubtful.format(change=_change(reason, phrases), date=_date(reason), quote=quote)
-    if doubt is not None:
-        return phrases.since_said.format(change=phrases.nested(doubt.text), date=_date(doubt), quote=quote)
     if doubtful:
-        return phrases.unsure.format(quote=quote)
+        doubt = next(filter(None, doubtful), None)
+        if doubt is None:
+            return phrases.unsure.format(quote=quote)
+        date = doubt.told_at.date().isoformat()
+        return phrases.doubtful.format(change=_change(doubt, phrases), date=date, quote=quote)
     ends = [fact.valid_to for fact in facts if fact.standing is Standing.HELD and fact.valid_to is not None]
     return phrases.until.format(quote=quote, date=max(ends).date().isoformat()) if ends else quote
 
@@ -139,10 +130,6 @@ def _is_in(name: str, text: str) -> bool:
     before = rf"(?<!{_NUMERAL.pattern})(?<!\d[.,:])" if _NUMERAL.match(name) else ""
     after = r"(?![.,:]?\d)" if name[-1:].isdecimal() else ""
     return re.search(before + re.escape(name) + after, text) is not None
-
-
-def _date(said: Doubt | SaidChange) -> str:
-    return said.told_at.date().isoformat()
 
 
 def _change(doubt: Doubt, phrases: Phrases) -> str:

@@ -106,7 +106,7 @@ def document_lines(chunks: Sequence[Hit], query: str) -> str:
 
 def _told(hit: Hit, phrases: Phrases) -> str:
     facts = [fact.model_copy(update={"doubt": None}) for fact in stated_in(hit.meant, hit.validity)]
-    return qualified(_in_one_line(hit.meant, MAX_MEMORY_IN_PROMPT), facts, phrases, doubt=hit.doubt)
+    return qualified(_in_one_line(hit.meant, MAX_MEMORY_IN_PROMPT), facts, phrases)
 
 
 def _language_of(query: str) -> Language:

@@ -136,12 +136,11 @@ def find_dependents(ended: Fact, facts: Iterable[Fact], content_of: Callable[[Fa
     ]
 
 
-def doubted(fact: Fact, *, at: datetime, because: Fact | None = None) -> Fact:
-    """A fact in doubt, since another one has ended or for what was said; the first reason is kept."""
+def doubted(fact: Fact, *, because: Fact, at: datetime) -> Fact:
+    """A fact in doubt; one that is in doubt already keeps its first reason."""
     if fact.doubtful_since is not None:
         return fact
-    reason = because.fact_id if because else None
-    return fact.model_copy(update={"doubtful_since": at, "doubted_by": reason, "updated_at": at})
+    return fact.model_copy(update={"doubtful_since": at, "doubted_by": because.fact_id, "updated_at": at})
 
 
 def undoubted(fact: Fact, *, at: datetime) -> Fact:

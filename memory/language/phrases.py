@@ -82,7 +82,6 @@ class Phrases:
 
     until: str
     doubtful: str
-    since_said: str
     unsure: str
     conflicting: str
     you: str
@@ -165,7 +164,6 @@ TRADITIONAL = Phrases(
     assistant="助理說過",
     until="{quote}，這個情況到 {date} 為止。",
     doubtful="這是{change}（{date}）之前的情況，現在不一定還是這樣。{quote}",
-    since_said="這是您說「{change}」（{date}）之前的情況，現在不一定還是這樣。{quote}",
     unsure="這一點後來可能變了。{quote}",
     conflicting="這幾個說法對不上，我不知道現在以哪一個為準：",
     you="您",
@@ -252,7 +250,6 @@ SIMPLIFIED = Phrases(
     assistant="助理说过",
     until="{quote}，这个情况到 {date} 为止。",
     doubtful="这是{change}（{date}）之前的情况，现在不一定还是这样。{quote}",
-    since_said="这是您说“{change}”（{date}）之前的情况，现在不一定还是这样。{quote}",
     unsure="这一点后来可能变了。{quote}",
     conflicting="这几个说法对不上，我不知道现在以哪一个为准：",
     you="您",
@@ -350,7 +347,6 @@ ENGLISH = Phrases(
     assistant="The assistant said",
     until="{quote} That was so until {date}.",
     doubtful="This is as of before {change} ({date}), and may have changed since. {quote}",
-    since_said="That was before you said “{change}” ({date}), and may have changed since. {quote}",
     unsure="This may have changed since. {quote}",
     conflicting="These do not agree, and I don't know which is right now:",
     you="you",

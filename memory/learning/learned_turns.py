@@ -41,14 +41,12 @@ class LearnedTurn:
         extraction: What was found in it.
         previous: The entry before it in its session.
         replaces: The ids of the memories that hold no longer after it.
-        doubts: The ids of those that may hold no longer after it.
     """
 
     resource: Resource
     extraction: Extraction
     previous: Resource | None
     replaces: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
 
     @property
     def forgets(self) -> bool:

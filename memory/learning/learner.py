@@ -27,7 +27,7 @@ from .aliases import learn_aliases
 from .facts import save_facts
 from .learned_turns import TURNS_BEFORE, LearnedTurn, save_entities, save_memories, with_facts
 from .relations import save_relations
-from .replacements import mark_changed, with_changes
+from .replacements import mark_replaced, with_replaced
 
 LEARN_BATCH = 64
 _ANALYZER = KeywordAnalyzer()
@@ -175,7 +175,7 @@ class Learner:
             turns = await with_facts(turns, before, facts)
         if self._answers is None:
             return turns
-        return await with_changes(turns, user_id, record=self._record, reader=self._answers, analyzer=_ANALYZER)
+        return await with_replaced(turns, user_id, record=self._record, reader=self._answers, analyzer=_ANALYZER)
 
     async def _extractions(self, user_id: str, resources: Sequence[Resource]) -> list[Extraction]:
         """The extraction of each entry: the stored one if it has the extractor's version; empty for the assistant's."""
@@ -213,7 +213,7 @@ async def learn_from(unit: UnitOfWork, user_id: str, turns: Sequence[LearnedTurn
     for run in _runs(turns):
         saved = await save_entities(unit, user_id, run)
         memories += await save_memories(unit, run, saved.targets)
-        await mark_changed(unit, run)
+        await mark_replaced(unit, run)
         await save_relations(unit, user_id, run, saved.targets.ids)
         renamed = await learn_aliases(unit, user_id, run, saved.targets.ids)
         await save_facts(unit, run)

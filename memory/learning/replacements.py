@@ -1,39 +1,33 @@
-"""Which memories a message replaces or puts in doubt: what they say holds no longer after it, or may not (002 §3.3,
-DESIGN §6).
+"""Which memories a message replaces: what they say holds no longer after it (002 §3.3, DESIGN §6).
 
 Facts are replaced by subject and predicate (`memory.facts.evolving`); but "typo, it's 24 pages" states no fact that
 anything else states, and much of what was said before states none at all. So the message is read beside what was said
-before, and the memory that it replaces gets the id of its log entry (`Memory.replaced_by`); so does one whose matter
-hung on what has changed (`Memory.doubted_by`), and the facts that it states are in doubt.
+before, and the memory that it replaces gets the id of its log entry (`Memory.replaced_by`).
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..facts.dependents import doubted
 from ..language.keywords import KeywordAnalyzer
 from ..language.questions import only_asks
-from ..ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReader, AnswerReadRequest, DatedLine
+from ..ports.models.answer_reading import AnswerReader, AnswerReadRequest, DatedLine
 from ..ports.models.language import Priority
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
-from ..values.facts import FactStatus
 from ..values.ids import memory_id
 from ..values.records import Memory
 from ..values.understanding.dialogue import Role
 from .learned_turns import LearnedTurn
 
-MAX_READ = MAX_ANSWER_LINES
+MAX_READ = 12
 """Lines that are read beside a message: half of them those that share most words with it, the others the latest."""
 REPLACED_FROM = 0.6
 """The share of probability from which on a line is replaced; chosen on the tuning part."""
-DOUBTED_FROM = 0.4
-"""The probability from which on a line is in doubt; chosen on the tuning part."""
 _SEARCHED = 500
 """So many of the latest memories are searched."""
 
 
-async def with_changes(
+async def with_replaced(
     turns: Sequence[LearnedTurn],
     user_id: str,
     *,
@@ -41,7 +35,7 @@ async def with_changes(
     reader: AnswerReader,
     analyzer: KeywordAnalyzer,
 ) -> list[LearnedTurn]:
-    """The turns with the memories that they replace or put in doubt: of what is stored, and of the turns before them.
+    """The turns with the memories that they replace: of what is stored, and of the turns before them.
 
     What a replaced memory had replaced itself is replaced by the newest.
 
@@ -80,12 +74,7 @@ async def with_changes(
         read = [id_ for id_, line in zip(ids, reading.lines, strict=True) if line.replaced >= REPLACED_FROM]
         replaced = [*read, *(before for id_ in read for before in earlier[id_])]
         earlier[memory_id(user_id, turns[place].resource.resource_id)] = replaced
-        doubts = [id_ for id_, line in zip(ids, reading.lines, strict=True) if line.doubted >= DOUBTED_FROM]
-        found[place] = replace(
-            found[place],
-            replaces=tuple(dict.fromkeys(replaced)),
-            doubts=tuple(id_ for id_ in doubts if id_ not in replaced),
-        )
+        found[place] = replace(found[place], replaces=tuple(dict.fromkeys(replaced)))
     return found
 
 
@@ -105,17 +94,13 @@ def choose_lines(message: str, said: Sequence[str], analyzer: KeywordAnalyzer) -
     return sorted(list(dict.fromkeys([*alike, *latest_first]))[:MAX_READ])
 
 
-async def mark_changed(unit: UnitOfWork, turns: Sequence[LearnedTurn]) -> None:
-    """Marks the memories that the turns replace or put in doubt, and the facts that these state; the caller commits."""
+async def mark_replaced(unit: UnitOfWork, turns: Sequence[LearnedTurn]) -> None:
+    """Marks the memories that the turns replace; the caller commits."""
     for turn in turns:
-        entry, at = turn.resource.resource_id, turn.resource.created_at
-        replaced = await unit.memories.get(turn.replaces)
-        in_doubt = [memory for memory in await unit.memories.get(turn.doubts) if memory.doubted_by is None]
-        await unit.memories.save([memory.model_copy(update={"replaced_by": entry}) for memory in replaced])
-        await unit.memories.save([memory.model_copy(update={"doubted_by": entry}) for memory in in_doubt])
-        for fact in await unit.facts.stated_in([memory.resource_id for memory in in_doubt]):
-            if fact.status is FactStatus.ACTIVE:
-                await unit.facts.update(doubted(fact, at=at))
+        if turn.replaces:
+            by = {"replaced_by": turn.resource.resource_id}
+            replaced = await unit.memories.get(turn.replaces)
+            await unit.memories.save([memory.model_copy(update=by) for memory in replaced])
 
 
 def _is_read(memory: Memory) -> bool:

@@ -16,7 +16,7 @@ from ..ports.services import Retriever
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
 from ..values.errors import Unavailable
 from ..values.facts import SPEAKER, Fact, Standing
-from ..values.hits import Hit, HitKind, SaidChange, SearchRequest, SearchResult
+from ..values.hits import Hit, HitKind, SearchRequest, SearchResult
 from ..values.ids import memory_id
 from ..values.periods import Period
 from ..values.predicates import MANY_VALUED
@@ -110,13 +110,11 @@ class ValidityRetriever(Retriever):
         ranked = _with_others(hits, memories, others)
         entries = {memory.resource_id for memory in memories.values()}
         changed = await _changed(unit, stated)
-        doubts = await _doubts(unit, request.user_id, memories) if asked is None else {}
         return [
             hit.model_copy(
                 update={
                     "only_asks": memories[hit.id].resource_id in asking,
                     "is_replaced": asked is None and memories[hit.id].replaced_by in entries,
-                    "doubt": doubts.get(hit.id),
                     "validity": tuple(
                         validity_of(fact, standings[fact.fact_id], changed=changed.get(fact.doubted_by or ""))
                         for fact in stated[memories[hit.id].resource_id]
@@ -208,17 +206,6 @@ async def _resolved(unit: UnitOfWork, asked: AskedTime | None, request: SearchRe
         return AskedTime()
     last = max(ended, key=lambda fact: fact.valid_to or request.now)
     return AskedTime(Period(last.valid_from, last.valid_to))
-
-
-async def _doubts(unit: UnitOfWork, user_id: str, memories: Mapping[str, Memory]) -> dict[str, SaidChange]:
-    """By id of the memory, what put it in doubt; not what has been replaced or forgotten itself."""
-    by = {id_: memory_id(user_id, memory.doubted_by) for id_, memory in memories.items() if memory.doubted_by}
-    said = {memory.memory_id: memory for memory in await unit.memories.get(sorted(set(by.values())))}
-    return {
-        id_: SaidChange(text=said[reason].resolved or said[reason].text, told_at=said[reason].created_at)
-        for id_, reason in by.items()
-        if reason in said and said[reason].replaced_by is None
-    }
 
 
 async def _changed(unit: UnitOfWork, stated: Mapping[str, Sequence[Fact]]) -> dict[str, Fact]:

@@ -83,13 +83,6 @@ class Place(Value):
     headings: tuple[str, ...] = ()
 
 
-class SaidChange(Value):
-    """What was said and when, after which something said before may hold no longer."""
-
-    text: str
-    told_at: Timestamp
-
-
 class Hit(Value):
     """An entity or memory that a search found, or a chunk of a document, with its score.
 
@@ -106,8 +99,7 @@ class Hit(Value):
     states how they stand at the time that the query asks about; empty where none was found in it. `only_asks` says that
     it was read as a mere question. `instead_of` is the text of the memory that matched where this one took its place:
     it states what holds instead, or as well, and `score` and `parts` are those of the match. `is_replaced` says that
-    something said later, which is among the hits where it was not left out, was read as taking its place; `doubt` is
-    what was said later after which it may hold no longer. `place` says
+    something said later, which is among the hits where it was not left out, was read as taking its place. `place` says
     where a chunk of a document stands, whose `text` is the part that is nearest to the query. `cosine` is raised where
     the text is in another language than the query (DESIGN §6).
     """
@@ -126,7 +118,6 @@ class Hit(Value):
     only_asks: bool = False
     instead_of: str | None = None
     is_replaced: bool = False
-    doubt: SaidChange | None = None
     words: str | None = None
     place: Place | None = None
     created_at: Timestamp

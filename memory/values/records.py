@@ -89,8 +89,7 @@ class Memory(Value):
     text itself. `context` is the turn before it in the same session; it is embedded together with `text` (DESIGN §6)
     and never shown as the memory itself. `entity_ids` are the entities that it mentions. `version` grows when the
     content is rewritten, not with uses (004 §7.4). `is_anonymised` says that a decision has left nothing personal of
-    it (004 §7.3). `replaced_by` is the log entry after which what it says, or some of it, holds no longer, `doubted_by`
-    the first one after which it may hold no longer.
+    it (004 §7.3). `replaced_by` is the log entry after which what it says, or some of it, holds no longer.
     """
 
     memory_id: str
@@ -113,7 +112,6 @@ class Memory(Value):
     version: int = 1
     is_anonymised: bool = False
     replaced_by: str | None = None
-    doubted_by: str | None = None
 
     def is_expired(self, today: date) -> bool:
         """Whether its last day (`EXPIRES_ON`) is over; what is no date says nothing."""

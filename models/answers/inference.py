@@ -36,8 +36,6 @@ class FoundLine:
     """Probability that a request to forget means this line, of a sum of 1 over all lines and none."""
     replaced: float = 0.0
     """The same, that this line holds no longer after a message."""
-    doubted: float = 0.0
-    """Probability that it is not sure after a message that this line still holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +110,8 @@ def find_answers(network: AnswerNetwork, features: Sequence[AnswerFeatures], *, 
 
 def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[str, Tensor]) -> list[FoundAnswer]:
     states = network.states(batch)
-    scores, outdated, none, *shared, doubts = network.line_scores(states, batch)
+    scores, outdated, none, *shared = network.line_scores(states, batch)
     meant, replaced = (functional.pad(of_head, (1, 0)).softmax(1)[:, 1:].tolist() for of_head in shared)
-    doubted = doubts.sigmoid().tolist()
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
     held_once = outdated.sigmoid().tolist()
@@ -135,7 +132,6 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
                 words=words[number][read],
                 meant=meant[number][read],
                 replaced=replaced[number][read],
-                doubted=doubted[number][read],
             )
         results.append(FoundAnswer(tuple(lines[line] for line in range(len(lines))), unanswered[number]))
     return results

@@ -32,7 +32,6 @@ class AnswerShape(Value):
         hidden: Width of the body.
         meant: Whether it has the head that says which lines a request to forget means.
         replaced: Whether it has the head that says which lines a message replaces.
-        doubted: Whether it has the head that says which lines a message puts in doubt.
     """
 
     ranks: int = MAX_ANSWER_LINES
@@ -42,7 +41,6 @@ class AnswerShape(Value):
     hidden: int = 384
     meant: bool = False
     replaced: bool = False
-    doubted: bool = False
 
 
 class LineScores(NamedTuple):
@@ -55,8 +53,6 @@ class LineScores(NamedTuple):
         meant: How much the question, as a request to forget, means the line, (batch, lines): scores of a softmax over
             the lines and none, whose score is 0; all `MASKED` without a head.
         replaced: The same for the question as a message after which the line holds no longer.
-        doubted: Log-odds that after the question, as a message, it is not sure that the line still holds, (batch,
-            lines); all `MASKED` without a head.
     """
 
     answers: Tensor
@@ -64,7 +60,6 @@ class LineScores(NamedTuple):
     none: Tensor
     meant: Tensor
     replaced: Tensor
-    doubted: Tensor
 
 
 class AnswerNetwork(nn.Module):
@@ -97,7 +92,6 @@ class AnswerNetwork(nn.Module):
         self.wordless_score = nn.Linear(hidden, 2)
         self.meant = ScoreHead(hidden, states=5) if shape.meant else None
         self.replaced = ScoreHead(hidden, states=5) if shape.replaced else None
-        self.doubted = ScoreHead(hidden, states=5) if shape.doubted else None
         for embedding in (self.ranks, self.ages, self.roles):
             nn.init.normal_(embedding.weight, std=0.01)
 
@@ -156,11 +150,11 @@ class AnswerNetwork(nn.Module):
         best = (answers.softmax(1)[..., None] * hidden).sum(1)  # (batch, hidden)
         summary = torch.cat([states[:, 0], asked, best], dim=-1)
         none: Tensor = self.none_score(self.dropout(functional.gelu(self.none_hidden(summary))))[:, 0]
-        of_heads = (
+        meant, replaced = (
             torch.full_like(answers, MASKED) if head is None else head(inputs).masked_fill(missing, MASKED)
-            for head in (self.meant, self.replaced, self.doubted)
+            for head in (self.meant, self.replaced)
         )
-        return LineScores(answers, outdated, none, *of_heads)
+        return LineScores(answers, outdated, none, meant, replaced)
 
     def word_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Where the words that answer begin and end in each line.

@@ -159,7 +159,6 @@ def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReadin
                 words=line.words,
                 meant=line.meant,
                 replaced=line.replaced,
-                doubted=line.doubted,
             )
             for line in found.lines
         ),

@@ -25,7 +25,6 @@ class FakeAnswerReader(AnswerReader):
         answers: By question, the lines that answer.
         outdated: By question, the lines of which another took the place.
         replaced: By message, parts of the lines that hold no longer after it.
-        doubted: By message, parts of the lines that may hold no longer after it.
         words: The probability of the words that answer.
         unlikely: The probability of what is not scripted.
         error: Raised by every call.
@@ -37,7 +36,6 @@ class FakeAnswerReader(AnswerReader):
         answers: Mapping[str, Lines] | None = None,
         outdated: Mapping[str, Lines] | None = None,
         replaced: Mapping[str, Sequence[str]] | None = None,
-        doubted: Mapping[str, Sequence[str]] | None = None,
         words: float = 1.0,
         unlikely: float = _UNLIKELY,
         error: JiyiError | None = None,
@@ -45,7 +43,6 @@ class FakeAnswerReader(AnswerReader):
         self.answers = dict(answers or {})
         self.outdated = dict(outdated or {})
         self.replaced = dict(replaced or {})
-        self.doubted = dict(doubted or {})
         self.words = words
         self.unlikely = unlikely
         self.error = error
@@ -67,16 +64,14 @@ class FakeAnswerReader(AnswerReader):
         meant = [_scripted(scripted, line) is not None for line in request.lines]
         share = _SURE / max(1, sum(meant))
         lines = tuple(
-            line.model_copy(
-                update={
-                    "meant": share * is_meant,
-                    "replaced": _SURE * _has_part(said, self.replaced.get(request.question, ())),
-                    "doubted": _SURE * _has_part(said, self.doubted.get(request.question, ())),
-                }
-            )
-            for line, is_meant, said in zip(lines, meant, request.lines, strict=True)
+            line.model_copy(update={"meant": share * is_meant, "replaced": _SURE * is_replaced})
+            for line, is_meant, is_replaced in zip(lines, meant, self._replaced(request), strict=True)
         )
         return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
+
+    def _replaced(self, request: AnswerReadRequest) -> list[bool]:
+        parts = self.replaced.get(request.question, ())
+        return [any(part in line.text for part in parts) for line in request.lines]
 
     def _line(self, question: str, line: DatedLine) -> LineReading:
         if question not in self.answers:
@@ -98,7 +93,3 @@ class FakeAnswerReader(AnswerReader):
 
 def _scripted(lines: Lines, line: DatedLine) -> str | None:
     return next((words for part, words in lines.items() if part in line.text), None)
-
-
-def _has_part(line: DatedLine, parts: Sequence[str]) -> bool:
-    return any(part in line.text for part in parts)

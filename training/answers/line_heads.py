@@ -2,10 +2,10 @@
 
     python -m training.answers.line_heads KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
 
-KIND is `meant`, which lines a request to forget means, `replaced`, which lines hold no longer after a message, or
-`doubted`, which lines may hold no longer after it. The network has learned to compare a question with lines; a small
-head on its frozen states takes minutes and changes nothing else that it finds. With `--part` nothing is trained: the
-head of the file is measured on that part. The last line is JSON.
+KIND is `meant`, which lines a request to forget means, or `replaced`, which lines hold no longer after a message. The
+network has learned to compare a question with lines; a small head on its frozen states takes minutes and changes
+nothing else that it finds. With `--part` nothing is trained: the head of the file is measured on that part. The last
+line is JSON.
 """
 
 import random
@@ -21,32 +21,25 @@ from torch import Tensor
 from memory.governance.forget_matches import likely_places
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
-from memory.learning.replacements import DOUBTED_FROM, REPLACED_FROM, choose_lines
-from memory.ports.models.answer_reading import (
-    MAX_ANSWER_LINES,
-    AnswerReading,
-    AnswerReadRequest,
-    DatedLine,
-    LineReading,
-)
+from memory.learning.replacements import REPLACED_FROM, choose_lines
+from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReading, AnswerReadRequest, DatedLine
 from memory.values.understanding.dialogue import Role
 from models.answers.inference import collate
 from models.batching.engine import padded_batches
 from models.body.network_parts import ScoreHead, evaluating
 
 from ..corpora.changes import read_all_changes
-from ..corpora.lines import MarkedLine, read_changes, read_forgets
+from ..corpora.lines import MarkedLine, read_forgets
 from ..corpora.questions import read_answers
 from ..shared.data_sets import Part
-from ..shared.heads import binary_loss, head_parser, softmax_loss, train_head, train_or_measure
+from ..shared.heads import head_parser, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .networks import LoadedAnswerReader, load_shipped
 
 _BATCH_TOKENS = 4096
+_EPOCHS = 40
 _ROWS = 16
 _DECAY = 0.02
-_PLAIN = 3
-"""One in so many is read of the messages that change nothing, where all are marked: there are ten times as many."""
 _ANALYZER = KeywordAnalyzer()
 
 
@@ -55,18 +48,6 @@ class Kind(StrEnum):
 
     MEANT = "meant"
     REPLACED = "replaced"
-    DOUBTED = "doubted"
-
-    def marks_of(self, line: MarkedLine) -> dict[int, float] | None:
-        """What a message does to the lines before it; None where that is not known."""
-        return line.doubts if self is Kind.DOUBTED else line.marks
-
-    def holds(self, line: LineReading) -> bool:
-        """Whether a line was read as replaced, or as put in doubt."""
-        return line.doubted >= DOUBTED_FROM if self is Kind.DOUBTED else line.replaced >= REPLACED_FROM
-
-
-_EPOCHS = {Kind.MEANT: 40, Kind.REPLACED: 40, Kind.DOUBTED: 15}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +67,8 @@ class MarkedRequest:
 
 def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedRequest]:
     """The marked messages of a part, each with the lines that are read beside it."""
-    read = {Kind.MEANT: read_forgets, Kind.REPLACED: read_all_changes, Kind.DOUBTED: read_changes}[kind]
-    return [marked for of_user in read(folders, part) for marked in _marked(of_user, kind)]
+    sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
+    return [marked for of_user in sent for marked in _marked(of_user, kind)]
 
 
 def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, seed: int = 0) -> list[MarkedRequest]:
@@ -124,15 +105,13 @@ def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
     said: list[DatedLine] = []
     found = []
     for line in sent:
-        known = kind.marks_of(line)
-        if known is not None and said:
+        if line.marks is not None and said:
             numbers = _beside(line.text, said, kind)
             request = AnswerReadRequest(
                 question=line.text, lines=tuple(said[number] for number in numbers), now=line.at
             )
-            marks = tuple(known.get(number, 0.0) for number in numbers)
-            is_drawn = line.doubts is None or bool(line.marks or line.doubts) or len(said) % _PLAIN == 0
-            if is_drawn and (kind is not Kind.REPLACED or sum(marks) == sum(known.values())):
+            marks = tuple(line.marks.get(number, 0.0) for number in numbers)
+            if kind is Kind.MEANT or sum(marks) == sum(line.marks.values()):
                 found.append(MarkedRequest(line.language, request, marks))
         if line.is_said:
             said.append(DatedLine(text=line.text, said_at=line.at))
@@ -170,8 +149,7 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     labels = [torch.tensor(row.marks) for row in marked]
     torch.manual_seed(0)
     head = ScoreHead(loaded.network.shape.hidden, states=5)
-    loss = binary_loss if kind is Kind.DOUBTED else softmax_loss
-    train_head(head, inputs, labels, loss=loss, epochs=_EPOCHS[kind], batch=_ROWS, decay=_DECAY)
+    train_head(head, inputs, labels, loss=softmax_loss, epochs=_EPOCHS, batch=_ROWS, decay=_DECAY)
     shape = loaded.settings.shape.model_copy(update={kind.value: True})
     parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"shape": shape}))
@@ -183,7 +161,7 @@ def _figures(
     """Those of a part; of requests to forget also among as many lines as they were trained on."""
     marked = read_marked(corpora, kind, part)
     figures = measure(loaded, kind, marked)
-    if kind is not Kind.REPLACED:
+    if kind is Kind.MEANT:
         figures["among others"] = measure(loaded, kind, among_others(marked, corpora))["all"]
     return figures
 
@@ -203,10 +181,12 @@ def inputs_of(loaded: LoadedAnswerReader, requests: Sequence[AnswerReadRequest])
 def measure(loaded: LoadedAnswerReader, kind: Kind, marked: Sequence[MarkedRequest]) -> dict[str, dict[str, float]]:
     """What would become of the messages, in percent, of all and by language."""
     readings = loaded.read([row.request for row in marked])
+    of_kind = _forgotten if kind is Kind.MEANT else _replaced
     figures = {}
     for language in ("all", *sorted({row.language for row in marked})):
-        read = [pair for pair in zip(marked, readings, strict=True) if language in ("all", pair[0].language)]
-        figures[language] = _forgotten(read) if kind is Kind.MEANT else _changed(read, kind)
+        figures[language] = of_kind(
+            [pair for pair in zip(marked, readings, strict=True) if language in ("all", pair[0].language)]
+        )
     return figures
 
 
@@ -229,20 +209,22 @@ def _outcome(marked: MarkedRequest, reading: AnswerReading) -> str | None:
     return "right" if likely == [number for number, share in enumerate(marked.marks) if share] else "wrong"
 
 
-def _changed(read: Sequence[tuple[MarkedRequest, AnswerReading]], kind: Kind) -> dict[str, float]:
-    """Of the lines that are replaced, or put in doubt, how many are found; of those that are found, how many are."""
+def _replaced(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, float]:
+    """Of the lines that are replaced, how many are found; of those that are found, how many are."""
     pairs = [
-        (mark, kind.holds(line)) for row, reading in read for mark, line in zip(row.marks, reading.lines, strict=True)
+        (mark, line.replaced >= REPLACED_FROM)
+        for row, reading in read
+        for mark, line in zip(row.marks, reading.lines, strict=True)
     ]
     right = sum(1 for mark, found in pairs if mark and found)
     others = [reading for row, reading in read if not any(row.marks)]
-    disturbed = sum(any(map(kind.holds, reading.lines)) for reading in others)
+    disturbed = sum(any(line.replaced >= REPLACED_FROM for line in reading.lines) for reading in others)
     return {
         "messages": len(read),
-        f"lines {kind}": sum(1 for mark, _ in pairs if mark),
+        "lines replaced": sum(1 for mark, _ in pairs if mark),
         "found": _percent(right, sum(1 for mark, _ in pairs if mark)),
         "of found right": _percent(right, sum(found for _, found in pairs)),
-        "others that do": _percent(disturbed, len(others)),
+        "others that replace": _percent(disturbed, len(others)),
     }
 
 

@@ -1,5 +1,4 @@
-"""Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, replace or put
-them in doubt.
+"""Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, or replace them.
 
 The formats of the folders `forgets` and `changes` are described in the corpus' README.
 """
@@ -14,7 +13,7 @@ from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
 
 _SAID = re.compile(r"\d+ (.+)")
-_CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*(?P<doubted>[\d ,]+))?$")
+_CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*[\d ,]+)?$")
 _MINUTE = timedelta(minutes=1)
 
 
@@ -28,7 +27,6 @@ class MarkedLine:
         text: The message.
         marks: By the number (from 0) of each line said before that it means or replaces, 1, or 0.5 where it means
             either; None where nothing is known of it.
-        doubts: By the number of each line said before that it puts in doubt, 1; None where nothing is known of it.
         is_said: Whether it is one of the lines that later ones may mean; a request to forget is not.
     """
 
@@ -36,7 +34,6 @@ class MarkedLine:
     at: datetime
     text: str
     marks: dict[int, float] | None = None
-    doubts: dict[int, float] | None = None
     is_said: bool = True
 
 
@@ -69,11 +66,9 @@ def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[Marked
 
 
 def _changes(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:
-    sent = [(at, found) for at, line in _dated(block) if (found := _CHANGING.match(line))]
-    tells_doubts = any(found["doubted"] for _, found in sent)
-    for at, found in sent:
-        doubts = _marks(found["doubted"] or "") if tells_doubts else None
-        yield MarkedLine(language, at, found["text"], _marks(found["replaced"] or ""), doubts)
+    for at, line in _dated(block):
+        if found := _CHANGING.match(line):
+            yield MarkedLine(language, at, found["text"], _marks(found["replaced"] or ""))
 
 
 def _dated(block: Sequence[tuple[int, str]]) -> Iterator[tuple[datetime, str]]:

@@ -47,7 +47,6 @@ class LineReading(Value):
         meant: The share of the probability that the question, as a request to forget, means this line: over all lines
             and none the sum is 1.
         replaced: The same, that after the question, as a message, what this line says holds no longer.
-        doubted: The probability that after the question, as a message, it is not sure that it still holds, 0 to 1.
     """
 
     answers: float
@@ -57,7 +56,6 @@ class LineReading(Value):
     words: float = 1.0
     meant: float = 0.0
     replaced: float = 0.0
-    doubted: float = 0.0
 
 
 class AnswerReading(Value):

@@ -8,7 +8,7 @@ from memory.answering.answers import Answer, AnswerRequest, Assistant
 from memory.answering.extractive import ExtractiveAnswerer
 from memory.language.keywords import KeywordAnalyzer
 from memory.language.phrases import ENGLISH, SIMPLIFIED, TRADITIONAL, Phrases
-from memory.values.hits import CosineBounds, Hit, HitKind, SaidChange
+from memory.values.hits import CosineBounds, Hit, HitKind
 from memory.values.text import to_simplified
 from memory.values.understanding.dialogue import Role, Turn
 from memory.values.understanding.extractions import Extraction, RememberIntent
@@ -19,7 +19,7 @@ from memory.values.understanding.resolutions import Alternative, Clarification, 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ANSWERER = ExtractiveAnswerer(analyzer=KeywordAnalyzer(), min_cosine=CosineBounds(chinese=0.9, other=0.9))
 FACT = StatedFact(predicate="likes", object=FactSpan(text="茶", start=0, end=1))
-_LANGUAGES = [("幫個忙，謝謝你們", TRADITIONAL), ("帮个忙，谢谢你们", SIMPLIFIED), ("Give me a hand", ENGLISH)]
+_LANGUAGES = [("幫個忙，謝謝你們", TRADITIONAL), ("帮个忙，谢谢你们", SIMPLIFIED), ("Lend a hand", ENGLISH)]
 _BY_INTENT = [
     (Intent.GREETING, "greeting"),
     (Intent.THANKS, "thanks"),
@@ -72,6 +72,13 @@ async def test_what_is_not_for_memory_has_its_own_reply_whatever_its_intents(
     answer = await reply(message, intent, kind=kind, hits=(near,))
     expected = "request_with_facts" if (name, intent) == ("request", Intent.STATEMENT) else name
     assert (answer.text, answer.sources) == (getattr(phrases, expected), ())
+
+
+@pytest.mark.parametrize("kind", [MessageKind.ASSISTANT, MessageKind.STATE, MessageKind.PRESENT])
+async def test_what_asks_about_the_user_alone_is_asked_of_memory(kind: MessageKind) -> None:
+    note = read("我改送 Uber Eats 了")
+    answer = await reply("我現在是送哪個平台的", Intent.QUESTION, kind=kind, hits=(note,), unanswered=0.1)
+    assert answer.sources == (note,)
 
 
 async def test_a_request_for_an_overview_is_one_whatever_its_kind() -> None:
@@ -322,16 +329,3 @@ async def test_only_what_asks_gets_an_overview(intent: Intent) -> None:
 async def test_a_message_that_both_scripts_share_is_answered_in_the_script_written_before() -> None:
     assert (await reply("早安", Intent.GREETING, written=("好的", "我在学日语"))).text == SIMPLIFIED.greeting
     assert (await reply("早安", Intent.GREETING, written=("ok",))).text == TRADITIONAL.greeting
-
-
-@pytest.mark.parametrize(
-    ("message", "phrases"), [("樓上住誰？", TRADITIONAL), ("楼上住谁？", SIMPLIFIED), ("Who lives upstairs?", ENGLISH)]
-)
-async def test_what_may_hold_no_longer_is_told_with_what_was_said_since(message: str, phrases: Phrases) -> None:
-    change = SaidChange(text="we moved", told_at=datetime(2026, 2, 1, tzinfo=UTC))
-    doubtful = read("upstairs is Mr Pell").model_copy(update={"words": "Mr Pell", "doubt": change})
-    answer = await reply(message, Intent.QUESTION, hits=(doubtful,), unanswered=0.1)
-    before, _, _ = phrases.since_said.partition("{change}")
-    assert answer.text.startswith(f"{before}we moved")
-    assert "2026-02-01" in answer.text
-    assert "Mr Pell" in answer.text.splitlines()[0]

@@ -1,4 +1,4 @@
-"""What a message replaces or puts in doubt of what was said before, where no fact says so."""
+"""What a message replaces of what was said before, where no fact says so."""
 
 import pytest
 
@@ -13,9 +13,6 @@ BOOK = "the badger book has 12 spreads"
 CAKE = "the cake has 12 candles"
 TYPO = "typo, 14 spreads"
 CUT = "they cut it to 10 spreads"
-NEIGHBOUR = "upstairs is Mr Pell"
-MOVED = "we have moved to a terrace"
-JOB = "new job as well"
 
 
 async def by_text(diary: Diary) -> dict[str, Memory]:
@@ -42,26 +39,6 @@ async def test_what_was_replaced_before_is_replaced_by_the_newest(diary: Diary) 
     assert {memories[text].replaced_by for text in (BOOK, TYPO)} == {memories[CUT].resource_id}
 
 
-async def test_what_a_message_puts_in_doubt_is_marked_with_its_facts_and_keeps_its_first_reason(diary: Diary) -> None:
-    diary.answers = FakeAnswerReader(doubted={MOVED: ["Pell"], JOB: ["Pell"]})
-    await diary.tell("2026-03-02", NEIGHBOUR, "user | neighbour | Mr Pell")
-    await diary.tell("2026-03-03", CAKE)
-    await diary.tell("2026-03-09", MOVED, changes=True)
-    await diary.tell("2026-03-12", JOB, changes=True)
-    memories = await by_text(diary)
-    assert memories[NEIGHBOUR].doubted_by == memories[MOVED].resource_id
-    assert [memories[text].doubted_by for text in (CAKE, MOVED, JOB)] == [None, None, None]
-    [fact] = await diary.facts("neighbour")
-    assert (fact.doubtful_since, fact.doubted_by) == (day("2026-03-09"), None)
-
-
-async def test_what_is_replaced_is_not_in_doubt(diary: Diary) -> None:
-    diary.answers = FakeAnswerReader(replaced={TYPO: ["badger"]}, doubted={TYPO: ["badger"]})
-    await diary.tell("2026-03-02", BOOK)
-    await diary.tell("2026-03-09", TYPO, changes=True)
-    assert (await by_text(diary))[BOOK].doubted_by is None
-
-
 async def test_only_what_may_change_something_is_read_beside_what_was_said(diary: Diary) -> None:
     reader = diary.answers = FakeAnswerReader(replaced={TYPO: ["badger"]})
     await diary.tell("2026-03-02", BOOK)
@@ -84,10 +61,10 @@ async def test_while_nobody_reads_what_may_change_something_waits(diary: Diary) 
 
 
 def test_of_many_lines_those_with_the_same_words_are_read_and_the_latest_in_their_order() -> None:
-    said = ["the piano was tuned", *(f"box {number} is in the cellar" for number in range(30))]
+    said = ["the piano was tuned", *(f"box {number} is in the cellar" for number in range(20))]
     chosen = choose_lines("the piano costs nothing", said, KeywordAnalyzer())
     assert chosen[0] == 0
-    assert chosen[-6:] == [25, 26, 27, 28, 29, 30]
+    assert chosen[-6:] == [15, 16, 17, 18, 19, 20]
     assert len(chosen) == MAX_READ
     assert chosen == sorted(chosen)
     assert choose_lines("the piano", said[:3], KeywordAnalyzer()) == [0, 1, 2]

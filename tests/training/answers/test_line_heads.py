@@ -29,15 +29,6 @@ CHANGES = """
 4 shed's on 9902 from today => 2
 ---
 """
-DOUBTS = """
-@ 2026-03-02
-1 we rent a flat in Headingley
-2 upstairs is Mr Pell
-3 my sister lives in Hull
-@ 2026-03-09
-4 moved to a terrace ~ phew => 1 ~ 2
----
-"""
 SCENARIO = """
 @ moved en
 ## 2026-03-02 09:10
@@ -88,19 +79,6 @@ def test_each_line_is_read_with_those_before_it_and_what_it_replaces(tmp_path: P
     *others, change = read_marked([tmp_path], Kind.REPLACED, Part.TRAIN)
     assert [row.marks for row in others] == [(0.0,), (0.0, 0.0)]
     assert (change.request.question, change.marks) == ("shed's on 9902 from today", (0.0, 1.0, 0.0))
-
-
-def test_what_a_message_puts_in_doubt_is_told_beside_what_it_replaces(tmp_path: Path) -> None:
-    write(tmp_path / "changes", "en-d1.txt", DOUBTS)
-    *_, moved = read_marked([tmp_path], Kind.DOUBTED, Part.TRAIN)
-    assert (moved.request.question, moved.marks) == ("moved to a terrace ~ phew", (0.0, 1.0, 0.0))
-    [*_, replaced] = [row for row in read_marked([tmp_path], Kind.REPLACED, Part.TRAIN) if any(row.marks)]
-    assert replaced.marks == (1.0, 0.0, 0.0)
-
-
-def test_what_a_file_without_doubts_puts_in_doubt_is_not_known(tmp_path: Path) -> None:
-    write(tmp_path / "changes", "en-g1.txt", CHANGES)
-    assert read_marked([tmp_path], Kind.DOUBTED, Part.TRAIN) == []
 
 
 def test_what_a_scenario_asks_for_says_what_its_lines_replace(tmp_path: Path) -> None:
