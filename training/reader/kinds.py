@@ -111,8 +111,7 @@ def _loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
 def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
     """From which probability on a message is of a kind and not for memory: where fewest are taken for another.
 
-    What is for memory and is taken for something else is not answered from it, which is worse than the other way round:
-    it counts twice.
+    What is for memory may be taken for a question about the world: it is answered from memory as well.
 
     Args:
         probabilities: Of each kind, in order; shape (messages, kinds).
@@ -123,8 +122,10 @@ def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
 
     def cost(bound: float) -> int:
         read = [kind if value >= bound else MessageKind.MEMORY for value, kind in found]
-        wrong = [right for right, taken in zip(kinds, read, strict=True) if right is not taken]
-        return len(wrong) + wrong.count(MessageKind.MEMORY)
+        return sum(
+            right is not taken and (right, taken) != (MessageKind.MEMORY, MessageKind.GENERAL)
+            for right, taken in zip(kinds, read, strict=True)
+        )
 
     return min(_BOUNDS, key=cost)
 
