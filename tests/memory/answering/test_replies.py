@@ -43,8 +43,9 @@ _BY_KIND = [
 ]
 
 
-async def reply(message: str, *intents: Intent, hits: tuple[Hit, ...] = (), **fields: object) -> Answer:
-    kind = fields.pop("kind", None)
+async def reply(
+    message: str, *intents: Intent, kind: MessageKind | None = None, hits: tuple[Hit, ...] = (), **fields: object
+) -> Answer:
     extraction = fields.pop("extraction", Extraction(intents=intents, kind=kind))
     given = {"message": message, "resolved": message, "extraction": extraction, "hits": hits, "now": AT} | fields
     return await ANSWERER.answer(AnswerRequest.model_validate(given))
