@@ -132,4 +132,4 @@ class ReaderNetwork(nn.Module):
 
 def kinds_head(hidden: int) -> MultiScoreHead:
     """The head that tells for what a message is, of `ReaderNetwork.summary`: a score for each `MessageKind`."""
-    return MultiScoreHead(hidden, states=2, width=hidden // 3, scores=len(MessageKind))
+    return MultiScoreHead(hidden, states=2, width=hidden, scores=len(MessageKind))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from memory.values.understanding.readings import Intent, MessageKind, ReadRequest
@@ -93,9 +93,11 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     marked, tuned = ([*read_kinds(corpora, part), *read_for_memory(corpora, part)] for part in (Part.TRAIN, Part.TUNE))
     torch.manual_seed(0)
     head = kinds_head(loaded.network.shape.hidden)
-    inputs = summaries(loaded, [row.text for row in marked]).split(1)
+    inputs = summaries(loaded, [row.text for row in marked])
     labels = torch.tensor([_KINDS.index(row.kind) for row in marked]).split(1)
-    train_head(head, inputs, labels, loss=_loss, epochs=15, batch=64, decay=0.1)
+    mean, deviation = inputs.mean(0), inputs.std(0)
+    train_head(head, ((inputs - mean) / deviation).split(1), labels, loss=_loss, epochs=30, batch=64, decay=0.01)
+    read_unscaled(head.hidden, mean, deviation)
     with torch.no_grad():
         probabilities = head(summaries(loaded, [row.text for row in tuned])).softmax(-1)
     bound = choose_bound(probabilities, [row.kind for row in tuned])
@@ -104,8 +106,15 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
 
 
+def read_unscaled(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:
+    """Lets a layer that has learned from scaled inputs, `(x - mean) / deviation`, read these as they are; in place."""
+    with torch.no_grad():
+        layer.weight /= deviation
+        layer.bias -= layer.weight @ mean
+
+
 def _loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
-    return functional.cross_entropy(torch.cat([*scores]), torch.cat([*labels]), label_smoothing=0.05)
+    return functional.cross_entropy(torch.cat([*scores]), torch.cat([*labels]))
 
 
 def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:

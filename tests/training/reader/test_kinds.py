@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from memory.values.understanding.readings import MessageKind
 from models.reader.reader import reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
-from training.reader.kinds import choose_bound, read_for_memory, read_kinds
+from training.reader.kinds import choose_bound, read_for_memory, read_kinds, read_unscaled
 from training.shared.data_sets import Part
 
 KINDS = tuple(MessageKind)
@@ -55,3 +56,12 @@ def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory(
     assert reading_of([found(kinds=(1 / len(KINDS),) * len(KINDS))], toy_settings()).kind is MessageKind.MEMORY
     assert reading_of([surely, surely], toy_settings()).kind is MessageKind.MEMORY
     assert reading_of([found(read("  "), (), kinds=surely.kinds)], toy_settings()).kind is MessageKind.MEMORY
+
+
+def test_a_layer_reads_its_inputs_unscaled_as_it_learned_them_scaled() -> None:
+    torch.manual_seed(0)
+    inputs, layer = torch.randn(20, 6) * 3 + 2, nn.Linear(6, 4)
+    mean, deviation = inputs.mean(0), inputs.std(0)
+    expected = layer((inputs - mean) / deviation)
+    read_unscaled(layer, mean, deviation)
+    assert torch.allclose(layer(inputs), expected, atol=1e-5)
