@@ -30,7 +30,7 @@ class MatchBounds:
 
 BY_WORDS = MatchBounds(sure=0.5, possible=0.25, near=0.9)
 """Of the share of the weight of the request's words."""
-BY_READING = MatchBounds(sure=0.5, possible=0.2, near=0.6)
+BY_READING = MatchBounds(sure=0.6, possible=0.2, near=0.6)
 """Of the shares of probability that a reader gives, of which those that are near the best count together; chosen on the
 72 requests of the tuning part of `forgets`."""
 _UNKNOWN = 0.5
