@@ -109,8 +109,8 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
 def read_unscaled(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:
     """Lets a layer that has learned from scaled inputs, `(x - mean) / deviation`, read these as they are; in place."""
     with torch.no_grad():
-        layer.weight /= deviation
-        layer.bias -= layer.weight @ mean
+        layer.weight.copy_(layer.weight / deviation)
+        layer.bias.copy_(layer.bias - layer.weight @ mean)
 
 
 def _loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
