@@ -38,16 +38,24 @@ def test_messages_are_read_with_their_kind_and_what_is_asked_of_memory_beside_th
     assert [(row.text, row.kind) for row in for_memory] == [("Where do I live?", MessageKind.MEMORY)]
 
 
+def bound_of(*rows: tuple[MessageKind, float, MessageKind]) -> float:
+    """The bound for messages that are taken for a kind with a probability, and are of another."""
+    made = torch.tensor([probabilities(taken, share) for taken, share, _ in rows])
+    return choose_bound(made, [right for *_, right in rows])
+
+
 def test_the_bound_keeps_what_is_for_memory_above_what_is_not() -> None:
     rows = [
-        (probabilities(MessageKind.GENERAL, 0.9), MessageKind.GENERAL),
-        (probabilities(MessageKind.GENERAL, 0.72), MessageKind.MEMORY),
-        (probabilities(MessageKind.OPINION, 0.8), MessageKind.OPINION),
+        (MessageKind.REQUEST, 0.9, MessageKind.REQUEST),
+        (MessageKind.REQUEST, 0.72, MessageKind.MEMORY),
+        (MessageKind.OPINION, 0.8, MessageKind.OPINION),
     ]
-    bound = choose_bound(torch.tensor([row for row, _ in rows]), [kind for _, kind in rows])
-    assert bound == 0.75
-    unsure = [*rows, (probabilities(MessageKind.OPINION, 0.7), MessageKind.OPINION)]
-    assert choose_bound(torch.tensor([row for row, _ in unsure]), [kind for _, kind in unsure]) == 0.75
+    assert bound_of(*rows) == 0.75
+
+
+def test_what_is_for_memory_may_be_taken_for_a_question_about_the_world() -> None:
+    rows = [(MessageKind.GENERAL, 0.72, MessageKind.MEMORY), (MessageKind.OPINION, 0.62, MessageKind.OPINION)]
+    assert bound_of(*rows) == 0.3
 
 
 def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory() -> None:
