@@ -96,7 +96,8 @@ def _names_known(extraction: Extraction) -> bool:
 def _of_no_memory(request: AnswerRequest) -> Kind | None:
     """The kind of a message that memory has no part in; None for any that leans on others or tells something."""
     message, extraction = request.message, request.extraction
-    if request.resolved != message or extraction.facts or extraction.overview:
+    tells_or_asks = extraction.facts or extraction.remember or extraction.overview
+    if request.resolved != message or tells_or_asks:
         return None
     kind = _OF_KINDS.get(extraction.kind) if extraction.kind else None
     is_about_user = speaks_of_self(message) and not speaks_of_hearer(message)

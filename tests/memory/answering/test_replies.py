@@ -92,6 +92,9 @@ async def test_what_leans_on_other_messages_or_tells_something_is_no_small_talk(
     assert leaning.text == TRADITIONAL.nothing_found
     telling = Extraction(intents=(Intent.STATEMENT,), kind=MessageKind.GREETING, facts=(FACT,))
     assert (await reply("早，我喜歡茶", extraction=telling)).text == TRADITIONAL.noted
+    found = RememberIntent(trigger="記住", content="茶", content_start=0, content_end=1)
+    asking = Extraction(kind=MessageKind.GREETING, remember=(found,))
+    assert (await reply("早，記住茶", extraction=asking)).text == TRADITIONAL.remember.format(content="茶")
 
 
 def test_the_replies_differ_in_every_language() -> None:
