@@ -33,7 +33,7 @@ class Thresholds(Value):
         forget_surely: That from which what is meant is removed without asking back.
         overview: Least probability of asking for an overview.
         changes: Least probability that something said before holds no longer after a message.
-        kind: Least probability that a message is of a kind that memory has no part in.
+        kind: Least probability that a message is not for memory, of all other kinds together.
         facts: Least probability of a fact: of its object, predicate and subject together.
         qualifiers: Least probability of each qualifier but those that say that a fact is over.
         over: Least probability that a fact is over, past or ended.

@@ -170,8 +170,20 @@ def reading_of(windows: Sequence["Found"], settings: "ReaderSettings") -> Readin
 def _kind_of(windows: Sequence["Found"], least: float) -> MessageKind:
     if len(windows) > 1 or not windows[0].features.units:
         return MessageKind.MEMORY
-    probability, kind = max(zip(windows[0].kinds, MessageKind, strict=True))
-    return kind if probability >= least else MessageKind.MEMORY
+    return kind_of(windows[0].kinds, least)
+
+
+def kind_of(probabilities: Sequence[float], least: float) -> MessageKind:
+    """What a message is for: the likeliest kind but MEMORY, where these have at least that probability together.
+
+    Args:
+        probabilities: Of each kind, in order.
+        least: The bound.
+    """
+    shares = dict(zip(MessageKind, probabilities, strict=True))
+    if 1.0 - shares.pop(MessageKind.MEMORY) < least:
+        return MessageKind.MEMORY
+    return max(shares, key=shares.__getitem__)
 
 
 def _probability(item: tuple[Intent, float]) -> float:

@@ -17,6 +17,7 @@ from torch.nn import functional
 from memory.values.understanding.readings import Intent, MessageKind, ReadRequest
 from models.reader.decisions import Thresholds
 from models.reader.network import kinds_head
+from models.reader.reader import kind_of
 
 from ..corpora.questions import REQUEST, read_answers, read_scenarios
 from ..shared.chat_corpus import files_of, language_of
@@ -126,11 +127,10 @@ def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
         probabilities: Of each kind, in order; shape (messages, kinds).
         kinds: What the messages are for.
     """
-    best, numbers = probabilities.max(-1)
-    found = [(value, _KINDS[number]) for value, number in zip(best.tolist(), numbers.tolist(), strict=True)]
+    rows: list[list[float]] = probabilities.tolist()
 
     def cost(bound: float) -> int:
-        read = [kind if value >= bound else MessageKind.MEMORY for value, kind in found]
+        read = [kind_of(row, bound) for row in rows]
         return sum(
             right is not taken and (right, taken) != (MessageKind.MEMORY, MessageKind.GENERAL)
             for right, taken in zip(kinds, read, strict=True)

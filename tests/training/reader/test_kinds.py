@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from memory.values.understanding.readings import MessageKind
-from models.reader.reader import reading_of
+from models.reader.reader import kind_of, reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
 from training.reader.kinds import choose_bound, read_for_memory, read_kinds, read_unscaled
@@ -38,6 +38,12 @@ def test_messages_are_read_with_their_kind_and_what_is_asked_of_memory_beside_th
     assert [(row.text, row.kind) for row in for_memory] == [("Where do I live?", MessageKind.MEMORY)]
 
 
+def test_kinds_that_lie_near_each_other_count_together_against_memory() -> None:
+    shares = dict.fromkeys(KINDS, 0.0) | {MessageKind.FAREWELL: 0.41, MessageKind.STATE: 0.39, MessageKind.MEMORY: 0.2}
+    assert kind_of(tuple(shares.values()), 0.8) is MessageKind.FAREWELL
+    assert kind_of(tuple(shares.values()), 0.85) is MessageKind.MEMORY
+
+
 def bound_of(*rows: tuple[MessageKind, float, MessageKind]) -> float:
     """The bound for messages that are taken for a kind with a probability, and are of another."""
     made = torch.tensor([probabilities(taken, share) for taken, share, _ in rows])
@@ -61,7 +67,8 @@ def test_what_is_for_memory_may_be_taken_for_a_question_about_the_world() -> Non
 def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory() -> None:
     surely = found(kinds=probabilities(MessageKind.THANKS, 0.6))
     assert reading_of([surely], toy_settings()).kind is MessageKind.THANKS
-    assert reading_of([found(kinds=(1 / len(KINDS),) * len(KINDS))], toy_settings()).kind is MessageKind.MEMORY
+    unsure = found(kinds=probabilities(MessageKind.THANKS, 0.4))
+    assert reading_of([unsure], toy_settings()).kind is MessageKind.MEMORY
     assert reading_of([surely, surely], toy_settings()).kind is MessageKind.MEMORY
     assert reading_of([found(read("  "), (), kinds=surely.kinds)], toy_settings()).kind is MessageKind.MEMORY
 
