@@ -80,7 +80,7 @@ def kind_of(request: AnswerRequest) -> Kind:
         return kind
     if extraction.remember or Intent.REMEMBER in intents:
         return Kind.REMEMBER
-    is_own = extraction.overview or (extraction.kind is MessageKind.GENERAL and _names_known(extraction))
+    is_own = _asks_for_overview(request) or (extraction.kind is MessageKind.GENERAL and _names_known(extraction))
     if extraction.kind in _ASKING and not is_own:
         return _ASKING[extraction.kind]
     asks_for_told = Intent.REQUEST in intents and not _TOLD.intersection(intents) and not extraction.facts
@@ -94,14 +94,18 @@ def _names_known(extraction: Extraction) -> bool:
 
 
 def _of_no_memory(request: AnswerRequest) -> Kind | None:
-    """The kind of a message that memory has no part in; None for any that leans on others or tells something."""
+    """The kind of a message that memory has no part in, as it was read by itself; None for any other."""
     message, extraction = request.message, request.extraction
-    tells_or_asks = extraction.facts or extraction.remember or extraction.overview
-    if request.resolved != message or tells_or_asks:
-        return None
-    kind = _OF_KINDS.get(extraction.kind) if extraction.kind else None
     is_about_user = speaks_of_self(message) and not speaks_of_hearer(message)
-    return None if is_about_user and extraction.kind in _ABOUT_OTHERS else kind
+    if extraction.kind is None or extraction.remember or _asks_for_overview(request):
+        return None
+    return None if is_about_user and extraction.kind in _ABOUT_OTHERS else _OF_KINDS.get(extraction.kind)
+
+
+def _asks_for_overview(request: AnswerRequest) -> bool:
+    """Whether all that is known is asked for of the user or of what is named; 「你是誰」 names neither."""
+    extraction = request.extraction
+    return extraction.overview and (bool(extraction.mentions) or speaks_of_self(request.message))
 
 
 def phrases_of(request: AnswerRequest) -> Phrases:

@@ -85,16 +85,21 @@ async def test_what_asks_about_the_user_alone_is_asked_of_memory(kind: MessageKi
 async def test_a_request_for_an_overview_is_one_whatever_its_kind() -> None:
     everything = Extraction(intents=(Intent.REQUEST,), kind=MessageKind.ASSISTANT, overview=True)
     assert (await reply("說說我是誰", extraction=everything)).text == TRADITIONAL.nothing_found
+    who = await reply("你是誰啊", extraction=everything)
+    assert who.text == TRADITIONAL.who_i_am.format(name=TRADITIONAL.my_name)
 
 
-async def test_what_leans_on_other_messages_or_tells_something_is_no_small_talk() -> None:
-    leaning = await reply("那她呢？", Intent.QUESTION, kind=MessageKind.STATE, resolved="那王芳呢？")
-    assert leaning.text == TRADITIONAL.nothing_found
-    telling = Extraction(intents=(Intent.STATEMENT,), kind=MessageKind.GREETING, facts=(FACT,))
-    assert (await reply("早，我喜歡茶", extraction=telling)).text == TRADITIONAL.noted
+async def test_small_talk_that_asks_to_remember_is_remembered() -> None:
     found = RememberIntent(trigger="記住", content="茶", content_start=0, content_end=1)
     asking = Extraction(kind=MessageKind.GREETING, remember=(found,))
     assert (await reply("早，記住茶", extraction=asking)).text == TRADITIONAL.remember.format(content="茶")
+
+
+async def test_what_a_message_is_for_holds_whatever_its_words_may_refer_to() -> None:
+    asked = await reply("what day is it", kind=MessageKind.PRESENT, resolved="what day is the night night")
+    assert asked.text == "Monday, 2 March 2026 (UTC)."
+    unsure = Extraction(intents=(Intent.GREETING,), kind=MessageKind.FAREWELL, facts=(FACT,))
+    assert (await reply("off to bed, night", extraction=unsure)).text == ENGLISH.farewell
 
 
 def test_the_replies_differ_in_every_language() -> None:
