@@ -32,7 +32,7 @@ from ..corpora.changes import read_all_changes
 from ..corpora.lines import MarkedLine, read_forgets
 from ..corpora.questions import read_answers
 from ..shared.data_sets import Part
-from ..shared.heads import head_parser, softmax_loss, train_head, train_or_measure
+from ..shared.heads import head_parser, percent, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .networks import LoadedAnswerReader, load_shipped
 
@@ -194,7 +194,7 @@ def _forgotten(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str,
     """Of the requests that mean something, how many remove just that, something else, are asked about, or nothing."""
     outcomes = [outcome for row, reading in read if (outcome := _outcome(row, reading))]
     return {"requests": len(outcomes)} | {
-        name: _percent(outcomes.count(name), len(outcomes)) for name in ("right", "wrong", "asked", "not found")
+        name: percent(outcomes.count(name), len(outcomes)) for name in ("right", "wrong", "asked", "not found")
     }
 
 
@@ -222,14 +222,10 @@ def _replaced(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, 
     return {
         "messages": len(read),
         "lines replaced": sum(1 for mark, _ in pairs if mark),
-        "found": _percent(right, sum(1 for mark, _ in pairs if mark)),
-        "of found right": _percent(right, sum(found for _, found in pairs)),
-        "others that replace": _percent(disturbed, len(others)),
+        "found": percent(right, sum(1 for mark, _ in pairs if mark)),
+        "of found right": percent(right, sum(found for _, found in pairs)),
+        "others that replace": percent(disturbed, len(others)),
     }
-
-
-def _percent(part: int, whole: int) -> float:
-    return round(100 * part / max(1, whole), 1)
 
 
 if __name__ == "__main__":

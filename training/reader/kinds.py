@@ -22,7 +22,7 @@ from models.reader.reader import kind_of
 from ..corpora.questions import REQUEST, read_answers, read_scenarios
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
-from ..shared.heads import head_parser, train_head, train_or_measure
+from ..shared.heads import head_parser, percent, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .corpus import read_messages
 from .message_heads import summaries
@@ -55,8 +55,9 @@ def read_kinds(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
 
 
 def read_for_memory(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
-    """Messages of the other corpora, which are for memory: questions, what is told, and requests of which memory has
-    a part.
+    """Messages of the other corpora, which are for memory: questions and what is told.
+
+    Not requests for an overview: another head tells of these, whatever their kind.
     """
     questions = [
         (of_user.language, question.question)
@@ -98,7 +99,7 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     labels = torch.tensor([_KINDS.index(row.kind) for row in marked]).split(1)
     mean, deviation = inputs.mean(0), inputs.std(0)
     train_head(head, ((inputs - mean) / deviation).split(1), labels, loss=_loss, epochs=30, batch=64, decay=0.01)
-    read_unscaled(head.hidden, mean, deviation)
+    fold_scaling(head.hidden, mean, deviation)
     with torch.no_grad():
         probabilities = head(summaries(loaded, [row.text for row in tuned])).softmax(-1)
     bound = choose_bound(probabilities, [row.kind for row in tuned])
@@ -107,8 +108,8 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
 
 
-def read_unscaled(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:
-    """Lets a layer that has learned from scaled inputs, `(x - mean) / deviation`, read these as they are; in place."""
+def fold_scaling(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:
+    """Folds the scaling of its inputs, `(x - mean) / deviation`, into a layer that has learned from them; in place."""
     with torch.no_grad():
         layer.weight.copy_(layer.weight / deviation)
         layer.bias.copy_(layer.bias - layer.weight @ mean)
@@ -149,17 +150,13 @@ def measure(loaded: LoadedReader, messages: Sequence[MarkedMessage]) -> dict[str
         taken_for = [row.kind for row, taken in pairs if taken is kind]
         figures[kind.value] = {
             "messages": len(of_kind),
-            "found": _percent(of_kind.count(kind), len(of_kind)),
-            "of those taken for it": _percent(taken_for.count(kind), len(taken_for)),
+            "found": percent(of_kind.count(kind), len(of_kind)),
+            "of those taken for it": percent(taken_for.count(kind), len(taken_for)),
         }
     for language in ("all", *sorted({row.language for row in messages})):
         right = [row.kind is taken for row, taken in pairs if language in ("all", row.language)]
-        figures[language] = {"messages": len(right), "found": _percent(sum(right), len(right))}
+        figures[language] = {"messages": len(right), "found": percent(sum(right), len(right))}
     return figures
-
-
-def _percent(part: int, whole: int) -> float:
-    return round(100 * part / max(1, whole), 1)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from ..corpora.lines import read_forgets
 from ..corpora.questions import REQUEST, read_answers, read_scenarios
 from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
-from ..shared.heads import binary_loss, head_parser, train_head, train_or_measure
+from ..shared.heads import binary_loss, head_parser, percent, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .corpus import read_intents, read_messages
 from .networks import LoadedReader, load_shipped
@@ -201,21 +201,21 @@ def measure(loaded: LoadedReader, kind: Kind, texts: Sequence[MarkedText]) -> di
         wrong = [(taken, surely) for row, taken, surely in pairs if not row.asks]
         figures[language] = {
             "asks": len(found),
-            "found": _percent(taken for taken, _ in found),
+            "found": _share(taken for taken, _ in found),
             "others": len(wrong),
-            "taken for one": _percent(taken for taken, _ in wrong),
+            "taken for one": _share(taken for taken, _ in wrong),
         }
         if kind is Kind.FORGET:
             figures[language] |= {
-                "surely": _percent(surely for _, surely in found),
-                "others surely": _percent(surely for _, surely in wrong),
+                "surely": _share(surely for _, surely in found),
+                "others surely": _share(surely for _, surely in wrong),
             }
     return figures
 
 
-def _percent(holds: Iterable[bool]) -> float:
+def _share(holds: Iterable[bool]) -> float:
     values = list(holds)
-    return round(100 * sum(values) / max(1, len(values)), 1)
+    return percent(sum(values), len(values))
 
 
 def _statements(folders: Sequence[Path]) -> list[MarkedText]:

@@ -109,6 +109,11 @@ def train_or_measure(
     sys.stdout.write(json.dumps({**named, "part": part.value, **figures}) + "\n")
 
 
+def percent(part: int, whole: int) -> float:
+    """A share in percent; 0 of nothing."""
+    return round(100 * part / max(1, whole), 1)
+
+
 def print_figures(figures: Mapping[str, Mapping[str, float]], *, title: str) -> None:
     """Prints a table: a line for each group of messages, a column for each of its figures."""
     table = Table("messages", *next(iter(figures.values())), title=title)

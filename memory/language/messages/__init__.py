@@ -1,1 +1,1 @@
-"""What kind of message a text is, by closed phrases: greetings, questions about the assistant, requests to forget."""
+"""What the words of a message say whose kind is known: which date it asks for, what an overview names, to forget."""

@@ -8,7 +8,7 @@ from ...values.text import fold_lower
 from ..time_windows import TimeWindow
 from ..times import find_relative_time
 
-_HOUR = re.compile(r"[几幾][点點]|时间|時間|\btime\b|\b(?:how late|clock|hour)\b")
+_HOUR = re.compile(r"几点|时间|\btime\b|\b(?:how late|clock|hour)\b")
 
 
 @dataclass(frozen=True, slots=True)

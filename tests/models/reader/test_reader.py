@@ -8,14 +8,7 @@ import pytest
 
 from memory.values.errors import ModelUnavailable
 from memory.values.understanding.mentions import EntitySubtype, TaggedSpan
-from memory.values.understanding.readings import (
-    Action,
-    Context,
-    ContextSpan,
-    Intent,
-    ReadRequest,
-    Replacement,
-)
+from memory.values.understanding.readings import Action, Context, ContextSpan, Intent, ReadRequest, Replacement
 from models.body.calibration import Calibration
 from models.reader.decisions import Thresholds
 from models.reader.edit_search import EditChain, Filling

@@ -9,7 +9,7 @@ from memory.values.understanding.readings import MessageKind
 from models.reader.reader import kind_of, reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
-from training.reader.kinds import choose_bound, read_for_memory, read_kinds, read_unscaled
+from training.reader.kinds import choose_bound, fold_scaling, read_for_memory, read_kinds
 from training.shared.data_sets import Part
 
 KINDS = tuple(MessageKind)
@@ -73,10 +73,10 @@ def test_a_message_is_of_a_kind_from_the_bound_on_and_a_long_text_is_for_memory(
     assert reading_of([found(read("  "), (), kinds=surely.kinds)], toy_settings()).kind is MessageKind.MEMORY
 
 
-def test_a_layer_reads_its_inputs_unscaled_as_it_learned_them_scaled() -> None:
+def test_a_layer_reads_its_inputs_as_they_are_once_their_scaling_is_folded_into_it() -> None:
     torch.manual_seed(0)
     inputs, layer = torch.randn(20, 6) * 3 + 2, nn.Linear(6, 4)
     mean, deviation = inputs.mean(0), inputs.std(0)
     expected = layer((inputs - mean) / deviation)
-    read_unscaled(layer, mean, deviation)
+    fold_scaling(layer, mean, deviation)
     assert torch.allclose(layer(inputs), expected, atol=1e-5)
