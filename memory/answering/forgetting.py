@@ -22,7 +22,10 @@ _SENTENCES = {
 def forget_reply(report: ForgetReport, phrases: Phrases) -> str:
     """The reply to a request to forget."""
     sentence: str = getattr(phrases, _SENTENCES[report.outcome])
-    return sentence.format(things=listed(names_of(report.things, phrases), phrases))
+    names = names_of(report.things, phrases)
+    if report.outcome is ForgetOutcome.WHICH and len(report.things) == 1:
+        sentence = phrases.forget_this
+    return sentence.format(things=listed(names, phrases))
 
 
 def names_of(things: Sequence[Forgettable], phrases: Phrases) -> list[str]:

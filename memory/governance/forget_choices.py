@@ -12,6 +12,11 @@ MIN_SHARE = 0.3
 _NONE = re.compile(
     r"\b(?:none|neither|never ?mind|keep (?:them|both|it|all)|forget it)\b|都不|不用|算了|都留|留着|没事"
 )
+_YES = re.compile(
+    r"\b(?:yes|yeah|yep|yup|sure|right|correct|exactly|please|ok(?:ay)?|(?:do|that'?s|forget|delete|remove) it)\b"
+    "|^[是对嗯好行可]|没错|就是|删掉?|忘[了掉]"
+)
+_NO = re.compile(r"\b(?:no|nope|not (?:that|it)|wrong|don'?t)\b|^不|别")
 _ALL = re.compile(r"\b(?:both|all|every(?:thing| one)|each)\b|[都全]部?|[两兩]个|一起")
 _LAST = re.compile(r"\b(?:last|latter)\b|最后|后者|后面那")
 _NTH = (
@@ -19,11 +24,14 @@ _NTH = (
     re.compile(r"\b(?:second|2nd)\b|第二|^\s*2\s*$"),
     re.compile(r"\b(?:third|3rd)\b|第三|^\s*3\s*$"),
 )
-_FILLING = re.compile(r"\b(?:ones?|them|those|things?|of)\b|[个件条样种]|那|这|就|吧|啦|喔|哦|着|好")
+_FILLING = re.compile(
+    r"\b(?:ones?|them|those|things?|of|thanks?|thank you|do|it|that(?:'?s)?|please)\b|[个件条样种]"
+    "|那|这|就|吧|啦|喔|哦|着|好|的|了|它|呀|啊|请|对|是|谢谢"
+)
 
 
 def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> list[int] | None:
-    """The places of the options that a message picks: by words that one has alone, or by number; [] for none of them.
+    """The places of the options that a message picks: by words that one has alone, by number, or the only one by a yes.
 
     Args:
         message: What the user says to the question which is meant.
@@ -31,8 +39,10 @@ def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> l
         analyzer: Splits texts into terms.
 
     Returns:
-        None where the message is no answer.
+        [] where it picks none of them, and None where it is no answer.
     """
+    if len(options) == 1:
+        return _confirms(message, options[0], analyzer)
     words = analyzer.content_terms(message)
     terms = [analyzer.content_terms(option) for option in options]
     shared = set.intersection(*terms) if terms else set()
@@ -53,3 +63,15 @@ def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> l
             rest = _FILLING.sub(" ", pattern.sub(" ", folded))
             return None if other_terms(rest, analyzer) else places
     return None
+
+
+def _confirms(message: str, option: str, analyzer: KeywordAnalyzer) -> list[int] | None:
+    """As `choose`, of the only thing that was asked about; besides a yes or no the message may only name it."""
+    folded, named = fold_lower(message), analyzer.content_terms(option)
+    answers: tuple[tuple[re.Pattern[str], list[int]], ...] = ((_NO, []), (_YES, [0]), (_NONE, []))
+    for pattern, places in answers:
+        if pattern.search(folded):
+            rest = other_terms(_FILLING.sub(" ", pattern.sub(" ", folded)), analyzer)
+            return places if rest <= named else None
+    words = other_terms(_FILLING.sub(" ", folded), analyzer)
+    return [0] if words and words <= named else None

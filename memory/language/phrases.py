@@ -49,6 +49,7 @@ class Phrases:
     forgotten: str
     forgotten_already: str
     forget_which: str
+    forget_this: str
     forget_nothing: str
     forget_everything: str
     forget_unlearned: str
@@ -133,6 +134,7 @@ TRADITIONAL = Phrases(
     forgotten="好的，已從記憶裡刪除：{things}。我不會再提起。",
     forgotten_already="這件事先前已經刪除了。",
     forget_which="您要我忘掉的是哪一件：{things}？在您說明之前，我什麼都不會刪。",
+    forget_this="您要我忘掉的是{things}嗎？在您確認之前，我什麼都不會刪。",
     forget_nothing="我的記憶裡找不到這件事，所以沒有刪除任何內容。",
     forget_everything="我不會只憑一句話就清空全部記憶。請告訴我要忘掉哪一件；若要全部清除，請使用刪除個人資料的功能。",
     forget_unlearned="這段對話不會改動記憶，所以沒有刪除任何內容。",
@@ -219,6 +221,7 @@ SIMPLIFIED = Phrases(
     forgotten="好的，已从记忆里删除：{things}。我不会再提起。",
     forgotten_already="这件事之前已经删除了。",
     forget_which="您要我忘掉的是哪一件：{things}？在您说明之前，我什么都不会删。",
+    forget_this="您要我忘掉的是{things}吗？在您确认之前，我什么都不会删。",
     forget_nothing="我的记忆里找不到这件事，所以没有删除任何内容。",
     forget_everything="我不会只凭一句话就清空全部记忆。请告诉我要忘掉哪一件；如果要全部清除，请使用删除个人数据的功能。",
     forget_unlearned="这段对话不会改动记忆，所以没有删除任何内容。",
@@ -311,6 +314,7 @@ ENGLISH = Phrases(
     forgotten="Done. Removed from memory: {things}. I will not bring it up again.",
     forgotten_already="That was removed earlier.",
     forget_which="Which one should I forget: {things}? Until you say, I remove nothing.",
+    forget_this="Should I forget {things}? Until you say so, I remove nothing.",
     forget_nothing="I could not find that in memory, so nothing was removed.",
     forget_everything=(
         "I will not clear my whole memory on the strength of one message. Tell me which thing to forget; to have "
