@@ -1,7 +1,7 @@
 """Training examples of the answer reader: a row as the network reads it, with its labels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory.ports.models.answer_reading import AnswerReadRequest
 from models.answers.features import AnswerFeatureReader, AnswerFeatures
@@ -9,6 +9,7 @@ from models.answers.inference import MAX_SPAN
 from models.body.edit_units import EditUnit
 
 from ..corpora.questions import REPLACING, UPDATE, Words
+from .marked_requests import Kind, MarkedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,16 @@ class AnswerExample:
         gold: Lines that answer; none where nothing does.
         words: First and last unit of the words that answer, counted from 1; 0 and 0 for none.
         outdated: For each line of which it is known whether it is out of date.
+        kind: What a message that is no question does to the lines; None for a question.
+        marks: What of it is known of each line, see `MarkedRequest`; empty for a question.
     """
 
     features: AnswerFeatures
-    gold: tuple[int, ...]
-    words: Mapping[int, tuple[int, int]]
-    outdated: Mapping[int, bool]
+    gold: tuple[int, ...] = ()
+    words: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    outdated: Mapping[int, bool] = field(default_factory=dict)
+    kind: Kind | None = None
+    marks: tuple[float, ...] = ()
 
     @property
     def token_count(self) -> int:
@@ -70,6 +75,12 @@ def answer_example(row: LabelledRequest, reader: AnswerFeatureReader) -> AnswerE
         words,
         {place_of[line]: value for line, value in known.items()},
     )
+
+
+def marked_example(row: MarkedRequest, reader: AnswerFeatureReader) -> AnswerExample:
+    """The example of a message that does something to earlier lines."""
+    features = reader.read(row.request)
+    return AnswerExample(features, kind=row.kind, marks=tuple(row.marks[line] for line in features.order))
 
 
 def unit_span(units: Sequence[EditUnit], words: Words) -> tuple[int, int] | None:

@@ -8,11 +8,7 @@ nothing else that it finds. With `--part` nothing is trained: the head of the fi
 line is JSON.
 """
 
-import random
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 import torch
@@ -21,19 +17,16 @@ from torch import Tensor
 from memory.governance.forget_matches import likely_places
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
-from memory.learning.replacements import REPLACED_FROM, choose_lines
-from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReading, AnswerReadRequest, DatedLine
-from memory.values.understanding.dialogue import Role
+from memory.learning.replacements import REPLACED_FROM
+from memory.ports.models.answer_reading import AnswerReading, AnswerReadRequest
 from models.answers.inference import collate
 from models.batching.engine import padded_batches
 from models.body.network_parts import ScoreHead, evaluating
 
-from ..corpora.changes import read_all_changes
-from ..corpora.lines import MarkedLine, read_forgets
-from ..corpora.questions import read_answers
 from ..shared.data_sets import Part
 from ..shared.heads import head_parser, percent, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
+from .marked_requests import Kind, MarkedRequest, among_others, read_marked
 from .networks import LoadedAnswerReader, load_shipped
 
 _BATCH_TOKENS = 4096
@@ -41,87 +34,6 @@ _EPOCHS = 40
 _ROWS = 16
 _DECAY = 0.02
 _ANALYZER = KeywordAnalyzer()
-
-
-class Kind(StrEnum):
-    """What a message does to lines; the name of the head in `AnswerNetwork`."""
-
-    MEANT = "meant"
-    REPLACED = "replaced"
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedRequest:
-    """A message after what the user had said.
-
-    Attributes:
-        language: Of `shared.chat_corpus.LANGUAGES`.
-        request: The message as the question, and the lines from the oldest to the newest.
-        marks: For each line how surely it is meant, or replaced: 1, 0, or 0.5 where it is one of several that may be.
-    """
-
-    language: str
-    request: AnswerReadRequest
-    marks: tuple[float, ...]
-
-
-def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedRequest]:
-    """The marked messages of a part, each with the lines that are read beside it."""
-    sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
-    return [marked for of_user in sent for marked in _marked(of_user, kind)]
-
-
-def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, seed: int = 0) -> list[MarkedRequest]:
-    """Requests to forget with lines of other users among theirs, so that they are as many as a memory has.
-
-    What was said last stays last, and no line comes in that shares a word with the request or with what it means. Half
-    of the requests get as many as are read at once, the others fewer.
-    """
-    rng = random.Random(seed)
-    said: dict[str, list[DatedLine]] = defaultdict(list)
-    for block in read_answers(folders, Part.TRAIN):
-        if not block.source.is_document:
-            said[block.language] += (line for line in block.lines if line.role is Role.USER)
-    return [_among(row, said[row.language], rng) for row in marked]
-
-
-def _among(marked: MarkedRequest, others: Sequence[DatedLine], rng: random.Random) -> MarkedRequest:
-    lines, marks = list(marked.request.lines), list(marked.marks)
-    meant = [line.text for line, mark in zip(lines, marks, strict=True) if mark]
-    taken = _ANALYZER.content_terms("\n".join([marked.request.question, *meant]))
-    room = MAX_ANSWER_LINES - len(lines)
-    wanted = room if rng.random() < 0.5 else rng.randint(0, room)
-    for other in rng.sample(others, min(2 * wanted, len(others))):
-        if len(lines) < len(marked.marks) + wanted and taken.isdisjoint(_ANALYZER.content_terms(other.text)):
-            place = rng.randrange(len(lines))
-            lines.insert(place, DatedLine(text=other.text, said_at=lines[place].said_at))
-            marks.insert(place, 0.0)
-    request = marked.request.model_copy(update={"lines": tuple(lines)})
-    return replace(marked, request=request, marks=tuple(marks))
-
-
-def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
-    """Those of a user; without a message which replaces a line that is not read beside it."""
-    said: list[DatedLine] = []
-    found = []
-    for line in sent:
-        if line.marks is not None and said:
-            numbers = _beside(line.text, said, kind)
-            request = AnswerReadRequest(
-                question=line.text, lines=tuple(said[number] for number in numbers), now=line.at
-            )
-            marks = tuple(line.marks.get(number, 0.0) for number in numbers)
-            if kind is Kind.MEANT or sum(marks) == sum(line.marks.values()):
-                found.append(MarkedRequest(line.language, request, marks))
-        if line.is_said:
-            said.append(DatedLine(text=line.text, said_at=line.at))
-    return found
-
-
-def _beside(message: str, said: Sequence[DatedLine], kind: Kind) -> list[int]:
-    if kind is Kind.MEANT:
-        return list(range(len(said)))[-MAX_ANSWER_LINES:]
-    return choose_lines(message, [line.text for line in said], _ANALYZER)
 
 
 def main() -> None:

@@ -10,11 +10,13 @@ from typing_extensions import override
 
 from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
+from memory.values.understanding.dialogue import Role
 from models.answers.features import AnswerFeatureReader
 
 from ..corpora.questions import NONE, REPLACING, MarkedLines, MarkedQuestion, Source
 from ..shared.mix import Mix, repeats
-from .examples import AnswerExample, LabelledRequest, answer_example
+from .examples import AnswerExample, LabelledRequest, answer_example, marked_example
+from .marked_requests import Kind, MarkedRequest, put_among
 from .rows import SHOWN, labelled, nearest, terms_of
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -28,6 +30,8 @@ class AnswerOptions:
 
     Attributes:
         answers: How often an epoch reads each question of this source, on average; likewise the following.
+        meant: How often each request to forget.
+        replaced: How often each message of which it is known what it replaces.
         dropped: Probability that the lines that answer are left out, so that nothing answers.
         dropped_passages: Likewise of questions about documents.
         fewer: Probability that other lines are left out.
@@ -42,6 +46,8 @@ class AnswerOptions:
     scenarios: float = 1.0
     passages: float = 1.0
     articles: float = 1.0
+    meant: float = 0.0
+    replaced: float = 0.0
     dropped: float = 0.1
     dropped_passages: float = 0.3
     fewer: float = 0.3
@@ -60,7 +66,15 @@ class Draw:
     seed: int
 
 
-class AnswerMix(Mix[Draw, AnswerExample]):
+@dataclass(frozen=True, slots=True)
+class MessageDraw:
+    """A message that does something to earlier lines, and the seed of its variation."""
+
+    message: MarkedRequest
+    seed: int
+
+
+class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
     """Everything that the answer reader learns from.
 
     Args:
@@ -68,13 +82,21 @@ class AnswerMix(Mix[Draw, AnswerExample]):
         reader: Builds features.
         options: What is drawn.
         seed: Seed of the random generators.
+        messages: What does something to earlier lines.
     """
 
     def __init__(
-        self, blocks: Sequence[MarkedLines], reader: AnswerFeatureReader, options: AnswerOptions, *, seed: int
+        self,
+        blocks: Sequence[MarkedLines],
+        reader: AnswerFeatureReader,
+        options: AnswerOptions,
+        *,
+        seed: int,
+        messages: Sequence[MarkedRequest] = (),
     ) -> None:
         super().__init__(seed=seed, batch_tokens=options.batch_tokens, batch_rows=options.batch_rows)
         self._blocks = blocks
+        self._messages = messages
         self._reader = reader
         self._options = options
         self._often: dict[Source, float] = {source: getattr(options, source) for source in Source}
@@ -82,19 +104,33 @@ class AnswerMix(Mix[Draw, AnswerExample]):
         for block in blocks:
             if not block.source.is_document:
                 self._lines.setdefault(block.language, []).extend(block.lines)
+        self._said = {
+            language: [line for line in lines if line.role is Role.USER] for language, lines in self._lines.items()
+        }
 
     @override
-    def draws(self, rng: random.Random) -> list[Draw]:
-        return [
+    def draws(self, rng: random.Random) -> list[Draw | MessageDraw]:
+        questions = (
             Draw(block, question, rng.getrandbits(32))
             for block in self._blocks
             for question in block.questions
             for _ in repeats(self._often[block.source], rng)
-        ]
+        )
+        messages = (
+            MessageDraw(message, rng.getrandbits(32))
+            for message in self._messages
+            for _ in repeats(getattr(self._options, message.kind), rng)
+        )
+        return [*questions, *messages]
 
     @override
-    def examples(self, draw: Draw) -> list[AnswerExample]:
-        return [answer_example(self.varied(draw), self._reader)]
+    def examples(self, draw: Draw | MessageDraw) -> list[AnswerExample]:
+        if isinstance(draw, Draw):
+            return [answer_example(self.varied(draw), self._reader)]
+        message = draw.message
+        if message.kind is Kind.MEANT:
+            message = put_among(message, self._said.get(message.language, []), random.Random(draw.seed))
+        return [marked_example(message, self._reader)]
 
     def varied(self, draw: Draw) -> LabelledRequest:
         """The question with the lines that its variation shows, at other dates."""

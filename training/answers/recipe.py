@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
-from .line_heads import Kind
+from .marked_requests import Kind
 
 _BEFORE_NEAR = ("--near", "0", "--passages", "0")
 """These questions were written after the first stages."""

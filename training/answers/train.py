@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from models.answers.network import AnswerShape
 from models.assets.weight_files import shipped_weight_file
 
 from ..corpora.questions import read_answers, read_scenarios
@@ -23,6 +24,7 @@ from ..shared.loop import chosen_options, start, train_all, training_parser
 from ..shared.run import Task
 from .examples import LabelledRequest
 from .losses import answer_loss, collate_examples
+from .marked_requests import Kind, read_marked
 from .metrics import scores
 from .mix import AnswerMix, AnswerOptions
 from .networks import LoadedAnswerReader, build, take_all, take_body
@@ -41,7 +43,8 @@ def main() -> None:
     parser.add_argument("--reader", type=Path, default=shipped_weight_file("reader"), help="a reader's weight file")
     parser.add_argument("--weights", type=Path, help="an answer reader's weight file, to start from in its place")
     arguments = start(parser)
-    loaded = build(arguments.cache, attention=arguments.attention)
+    shape = AnswerShape() if arguments.documents else AnswerShape(meant=True, replaced=True)
+    loaded = build(arguments.cache, shape=shape, attention=arguments.attention)
     if arguments.weights is None:
         take_body(loaded.network, arguments.reader)
     else:
@@ -50,9 +53,11 @@ def main() -> None:
     blocks = [*read_answers(corpora, Part.TRAIN), *read_scenarios(corpora, Part.TRAIN)]
     if arguments.documents is not None:
         blocks += read_passages(arguments.documents, Part.TRAIN)
-    mix = AnswerMix(blocks, loaded.reader, chosen_options(AnswerOptions, arguments), seed=arguments.seed)
-    shape = loaded.network.shape.model_dump()
-    task = Task(mix=mix, collate=partial(collate_examples, pad_id=loaded.pad_id), loss=answer_loss, shape=shape)
+    messages = [message for kind in Kind for message in read_marked(corpora, kind, Part.TRAIN)]
+    options = chosen_options(AnswerOptions, arguments)
+    mix = AnswerMix(blocks, loaded.reader, options, seed=arguments.seed, messages=messages)
+    collate = partial(collate_examples, pad_id=loaded.pad_id)
+    task = Task(mix=mix, collate=collate, loss=answer_loss, shape=shape.model_dump())
     tuned = rows_of(read_answers(corpora, Part.TUNE))
     tune = partial(_tune, loaded, tuned[:: max(1, len(tuned) // _TUNING_ROWS)])
     train_all(loaded.network, task, tune, Curve(("line", "words"), "right", "right"), arguments=arguments)

@@ -12,6 +12,9 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from models.answers.network import MASKED
 
 from .data_sets import Part
 
@@ -64,12 +67,18 @@ def binary_loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
 
 def softmax_loss(scores: Sequence[Tensor], labels: Sequence[Tensor]) -> Tensor:
     """The loss where the rows of a group share one probability with none of them, whose score is 0."""
-    losses = []
-    for of_group, marked in zip(scores, labels, strict=True):
-        shares = torch.cat([(1.0 - marked.sum()).clamp(min=0.0)[None], marked])
-        shares = shares / shares.sum()
-        losses.append(-(shares * functional.pad(of_group, (1, 0)).log_softmax(0)).sum())
-    return torch.stack(losses).mean()
+    padded = pad_sequence([*scores], batch_first=True, padding_value=MASKED)
+    return share_losses(padded, pad_sequence([*labels], batch_first=True)).mean()
+
+
+def share_losses(scores: Tensor, marks: Tensor) -> Tensor:
+    """The loss of each group, shape (groups,), of scores and marks of shape (groups, rows); see `softmax_loss`.
+
+    Rows that a group does not have are `MASKED` in the scores and 0 in the marks.
+    """
+    shares = torch.cat([(1.0 - marks.sum(1, keepdim=True)).clamp(min=0.0), marks], dim=1)
+    shares = shares / shares.sum(1, keepdim=True)
+    return -(shares * functional.pad(scores, (1, 0)).log_softmax(1)).sum(1)
 
 
 def head_parser(description: str) -> argparse.ArgumentParser:

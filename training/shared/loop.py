@@ -57,8 +57,10 @@ def start(parser: argparse.ArgumentParser) -> argparse.Namespace:
     """
     import torch
 
+    from models.body.gate import has_fast_bf16
+
     arguments = parser.parse_args()
-    arguments.attention = "eager" if arguments.device == "cpu" else "sdpa"
+    arguments.attention = "eager" if arguments.device == "cpu" and has_fast_bf16() else "sdpa"
     arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)  # see RunOptions.workers
     return arguments
