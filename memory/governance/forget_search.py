@@ -32,6 +32,7 @@ MAX_OPTIONS = 5
 _MIN_QUOTE = 3
 _MIN_QUOTED_TEXT = 6
 _SHOWN = 24
+_MAX_NAMED = 2
 _RECENT_TURNS = 8
 _PAGE = 256
 _PEOPLE = frozenset({"spouse", "partner"})
@@ -130,10 +131,9 @@ async def _search(
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
     more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
-    things = (
-        *of_facts.things,
-        *(_of_memory(match.memory) for match in found.matches if match.memory and not match.facts),
-    )
+    told = [match.memory for match in found.matches if match.memory and not _names_briefly(match.facts)]
+    facts_named = [fact for match in found.matches if _names_briefly(match.facts) for fact in match.facts]
+    things = (*map(_of_facts, _by_statement(facts_named)), *map(_of_memory, told))
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
 
 
@@ -161,7 +161,8 @@ async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAna
     recent = await unit.memories.recent(limit=MAX_SEARCHED)
     of_facts = _meant_facts(picked_facts, recent)
     more = tuple(memory for memory in picked_memories if memory not in of_facts.memories)
-    things = (*of_facts.things, *map(_of_memory, more))
+    named = [fact for place in places if not options[place][1] for fact in options[place][0]]
+    things = (*map(_of_facts, _by_statement(named)), *map(_of_memory, picked_memories))
     both = Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
     return await _with_quotes(unit, both)
 
@@ -241,9 +242,11 @@ def _by_meaning(matches: Sequence[Match]) -> list[list[Match]]:
 
 def _as_option(group: Sequence[Match]) -> Forgettable:
     facts = list({fact.fact_id: fact for match in group for fact in match.facts}.values())
-    if facts:
-        return _of_facts(facts)
-    return _of_memory(next(match.memory for match in group if match.memory), quoted=True)
+    memory = next((match.memory for match in group if match.memory), None)
+    if memory and len(_by_statement(facts)) != 1:
+        ids = (*(fact.fact_id for fact in facts), memory.memory_id)
+        return _of_memory(memory, quoted=True).model_copy(update={"ids": ids})
+    return _of_facts(facts)
 
 
 def _with_former_values(stated: Sequence[Fact], facts: Iterable[Fact], target: ForgetTarget) -> list[Fact]:
@@ -328,6 +331,11 @@ def _states(request: ForgetRequest) -> bool:
 
 def _which(options: Iterable[Forgettable]) -> Meant:
     return Meant(ForgetOutcome.WHICH, tuple(options)[:MAX_OPTIONS])
+
+
+def _names_briefly(facts: Sequence[Fact]) -> bool:
+    """Whether facts can be named instead of what stated them."""
+    return 0 < len(_by_statement(facts)) <= _MAX_NAMED
 
 
 def _of_facts(facts: Sequence[Fact]) -> Forgettable:

@@ -117,6 +117,53 @@ async def test_what_stated_or_answered_it_is_erased_and_the_request_was_never_st
     assert len(change.subjects) == 2  # the request and the fact
 
 
+@pytest.mark.parametrize(
+    ("told", "thing", "request_", "asked", "yes"),
+    [
+        (
+            "my locker code is 405617",
+            "locker",
+            "keep the locker code to yourself",
+            "Should I forget the code of your locker? Until you say so, I remove nothing.",
+            "yes please",
+        ),
+        (
+            "我的置物櫃密碼是 405617",
+            "置物櫃",
+            "置物櫃密碼別跟人說",
+            "您要我忘掉的是置物櫃的密碼嗎？在您確認之前，我什麼都不會刪。",
+            "對，刪掉",
+        ),
+        (
+            "我的储物柜密码是 405617",
+            "储物柜",
+            "储物柜密码别跟人说",
+            "您要我忘掉的是储物柜的密码吗？在您确认之前，我什么都不会删。",
+            "是的",
+        ),
+    ],
+)
+async def test_what_may_be_meant_alone_is_asked_about_and_a_yes_removes_it(
+    world: World, told: str, thing: str, request_: str, asked: str, yes: str
+) -> None:
+    await tell(world, told, f"{thing} | code | 405617")
+    world.language.scripted[request_] = stated(request_, intents="forget", surely=False)
+    assert await reply_to(world, request_) == asked
+    assert "405617" in await everything_of(world)
+    await reply_to(world, yes)
+    assert await world.erasing.work()
+    assert "405617" not in await everything_of(world)
+
+
+async def test_a_message_of_many_facts_is_named_by_its_date(world: World) -> None:
+    told = "the flat costs 900, its lease ends in March and the gate opens with 4417"
+    facts = ("flat | price | 900", "lease | deadline | March", "gate | code | 4417")
+    request_ = "forget about the flat, its lease and the gate"
+    await tell(world, told, *facts)
+    said = await reply_to(world, request_, intents="forget")
+    assert said.startswith("Done. Removed from memory: what you said on 20")
+
+
 @pytest.mark.parametrize(("first", "second", "request_", "choice", "said"), LOCKERS)
 async def test_of_several_the_reply_asks_which_and_the_next_message_chooses(
     world: World, first: tuple[str, str], second: tuple[str, str], request_: str, choice: str, said: str
