@@ -1,7 +1,7 @@
 """Measures recall: the share of the turns that answer a question among the five and ten memories that a search finds.
 
-    python -m benchmarks.retrieval.recall DATA --models FOLDER --cache FOLDER [--sets locomo memdaily] [--skip 6] \
-        [--take 20] [--cross-validate]
+    python -m benchmarks.retrieval.recall DATA --models FOLDER --cache FOLDER [--sets locomo memdaily languages] \
+        [--skip 6] [--take 20] [--part report] [--cross-validate]
 
 DATA has `memory/locomo`, `memory/memdaily_zh` and `memory/memorybank`; `--models` has the prepared weights, `--cache`
 keeps vectors between runs. Every memory goes through the learner into the embedded vector index and is asked with the
@@ -12,6 +12,9 @@ recipe that is served. The last line is JSON; intervals are 95% bootstrap interv
 - `memdaily`: each trajectory of 01 and 02 is one memory together with 1,000 unrelated turns, put at random moments
   of its days into the same sessions: the turns of MemoryBank's Chinese users and their assistant. `--skip` leaves out
   the first trajectories of each file: the recipe was chosen on six.
+- `languages`: lines in English and in Chinese in one memory, and questions in the other language or in their own
+  (`data/across_languages_*.tsv`, written for it); `--part tune` asks those that the weight of the glossary was chosen
+  on. The lines of both parts are in the memory.
 
 `--cross-validate` asks LoCoMo with every recipe of a grid around the one that is served and adds `cross-validated`:
 each conversation's questions as answered by the recipe that is best on all other conversations. Predicted: a point or
@@ -28,6 +31,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +55,7 @@ from memory.values.ids import memory_id
 from memory.values.records import Resource
 from memory.values.understanding.dialogue import Role
 from models.assets.catalog import DEFAULT_MODEL, get_model
+from models.assets.language_gaps import language_gaps
 from models.assets.prepare import prepare_model
 from models.encoder.sentence_transformer_engine import SentenceTransformerEngine
 from storage.edge.vectors import EdgeVectors
@@ -61,7 +66,11 @@ _CUTS = (5, 10)
 _UNRELATED = 1_000
 _LONG_AFTER = timedelta(days=365)
 _MARGIN = timedelta(hours=8)
+_SETS = ("locomo", "memdaily", "languages")
 _RESAMPLES = 2_000
+_LANGUAGE_PARTS = ("tune", "report")
+_LINES_OF_SESSION = 6
+_FIRST, _BETWEEN = datetime(2026, 1, 5, 9, tzinfo=UTC), timedelta(hours=5)
 _FEW = 10
 """Conversations up to which each is shown."""
 
@@ -83,6 +92,33 @@ def memdaily(data: Path, *, skip: int, take: int) -> Iterator[Corpus]:
                 for question in item["question_list"]
             ]
             yield Corpus("memdaily", user, resources, questions)
+
+
+def across_languages(part: str) -> Corpus:
+    """Lines of both languages in one memory, with the questions of a part; their kind says in which languages."""
+    rows = [
+        (name, *row.split("\t"))
+        for name in _LANGUAGE_PARTS
+        for row in files(__package__).joinpath("data", f"across_languages_{name}.tsv").read_text("utf-8").splitlines()
+    ]
+    order = random.Random(1).sample(range(len(rows)), len(rows))
+    resources = [
+        Resource(
+            resource_id=str(number),
+            user_id="languages",
+            session_id=f"session-{place // _LINES_OF_SESSION}",
+            role=Role.USER,
+            content=rows[number][3],
+            created_at=_FIRST + place * _BETWEEN,
+        )
+        for place, number in enumerate(order)
+    ]
+    questions = [
+        Question(question, frozenset({str(number)}), str(number), f"{asked[:2]} → {said[:2]}")
+        for number, (name, said, asked, _, question) in enumerate(rows)
+        if name == part
+    ]
+    return Corpus("languages", "languages", resources, questions)
 
 
 def _moment(written: str) -> datetime:
@@ -124,8 +160,9 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path, recipes: Mappi
     )
     await record.append(corpus.resources, user_id=corpus.user)
     await learner.learn(user_id=corpus.user)
+    gap = language_gaps()[encoder.model_id]
     retrievers = {
-        name: HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer, recipe=recipe)
+        name: HybridRetriever(encoder=encoder, index=index, record=record, analyzer=analyzer, recipe=recipe, gap=gap)
         for name, recipe in recipes.items()
     }
     now = max(resource.created_at for resource in corpus.resources) + _LONG_AFTER
@@ -213,9 +250,10 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--models", type=Path, required=True, help="folder of prepared weights")
     parser.add_argument("--cache", type=Path, required=True, help="folder that keeps vectors between runs")
-    parser.add_argument("--sets", nargs="*", choices=("locomo", "memdaily"), default=("locomo", "memdaily"))
+    parser.add_argument("--sets", nargs="*", choices=_SETS, default=_SETS)
     parser.add_argument("--skip", type=int, default=6, help="MemDaily trajectories of each file to leave out")
     parser.add_argument("--take", type=int, default=20, help="MemDaily trajectories of each file")
+    parser.add_argument("--part", choices=_LANGUAGE_PARTS, default="report", help="questions across languages")
     parser.add_argument(
         "--cross-validate", action="store_true", help="choose recipes on the other conversations of LoCoMo"
     )
@@ -228,6 +266,8 @@ def main() -> None:
     for name in arguments.sets:
         if name == "locomo":
             corpora = [corpus for corpus in read_corpora(arguments.data) if corpus.data_set == "locomo"]
+        elif name == "languages":
+            corpora = [across_languages(arguments.part)]
         else:
             corpora = list(memdaily(arguments.data, skip=arguments.skip, take=arguments.take))
         encoder = KeptEncoder(engine, arguments.cache / f"{name}.npz")

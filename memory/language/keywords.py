@@ -11,9 +11,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from hashlib import blake2b
-from typing import Any
 
 from ..values.text import fold_compatible
 from ..values.text_caches import text_cache
@@ -43,7 +41,8 @@ _RUN = re.compile(
     rf"|(?P<syllables>[{_SYLLABLES}]+)"
     rf"|(?P<word>[^\W_{_HAN}{_SYLLABLES}]+(?:[-_.'/:@][^\W_{_HAN}{_SYLLABLES}]+)*(?:\+\+|#(?!\w))?)"
 )
-_HAN_RUN = re.compile(rf"[{_HAN}]+")
+HAN_RUN = re.compile(rf"[{_HAN}]+")
+"""Han characters in a row."""
 _NUMBER = re.compile(r"\d+(?:[.:/]\d+)*")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _SEPARATORS = re.compile(r"[-_./:@]")
@@ -69,7 +68,7 @@ class KeywordAnalyzer:
 
     def content_terms(self, text: str) -> set[str]:
         """The distinct terms of a text without Chinese question words, and what stands on both sides of one apart."""
-        return set(self._terms(_HAN_RUN.sub(_without_question_words, _fold(text))))
+        return set(self._terms(HAN_RUN.sub(_without_question_words, _fold(text))))
 
     def document_vector(self, text: str) -> SparseVector:
         """Weights of a text in the index: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
@@ -92,7 +91,7 @@ class KeywordAnalyzer:
                 yield from self._word_terms(run)
 
     def _han_terms(self, run: str) -> Iterator[str]:
-        for word in _segmenter().cut(run):
+        for word in chinese_words(run):
             if word not in STOP_WORDS_CHINESE:
                 yield word
         if len(run) > 1:
@@ -132,11 +131,11 @@ class KeywordAnalyzer:
         return str(stemmer.stemWord(word))
 
 
-@cache
-def _segmenter() -> Any:
+def chinese_words(run: str) -> list[str]:
+    """The words of a run of Simplified characters as jieba cuts it."""
     import rjieba  # loads its dictionary, one for the process: not at import
 
-    return rjieba
+    return rjieba.cut(run)  # type: ignore[no-any-return]
 
 
 def _fold(text: str) -> str:
@@ -158,7 +157,7 @@ def _plain(word: str) -> str:
 
 
 def _without_question_words(run: re.Match[str]) -> str:
-    return "".join(" " if word in _QUESTION_WORDS_CHINESE else word for word in _segmenter().cut(run.group()))
+    return "".join(" " if word in _QUESTION_WORDS_CHINESE else word for word in chinese_words(run.group()))
 
 
 def _bigrams(run: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
+from ..language.glossary import query_across
 from ..language.keywords import KeywordAnalyzer
 from ..ports.models.language import Encoder, Priority, TextKind
 from ..ports.stores.record import SystemOfRecord, UnitOfWork
@@ -132,8 +133,8 @@ async def dense_leg(
 async def keyword_leg(
     request: SearchRequest, questions: Sequence[str], analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int
 ) -> list[Scores]:
-    """For each question, the BM25 scores over words and character bigrams."""
-    vectors = [analyzer.query_vector(question) for question in questions]
+    """For each question, the BM25 scores over words and character bigrams, and over what its words mean elsewhere."""
+    vectors = [query_across(question, analyzer) for question in questions]
     queries: list[_QueryVector] = [{"sparse": vector} for vector in vectors if vector.indices]
     results = iter(await _search_index(request, index, limit, queries))
     return [next(results) if vector.indices else {} for vector in vectors]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from ..language.glossary import query_across
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_text
 from ..ports.models.language import Encoder, Priority, TextKind
@@ -70,7 +71,7 @@ class FactSearch:
         active = {"status": FactStatus.ACTIVE.value}
         [dense] = await self._encoder.encode([query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
         queries = [IndexQuery(Collection.FACTS, limit, dense=dense, where=active)]
-        sparse = self._analyzer.query_vector(query)
+        sparse = query_across(query, self._analyzer)
         if sparse.indices:
             queries.append(IndexQuery(Collection.FACTS, limit, sparse=sparse, where=active))
         return await self._index.search(queries, user_id=user_id)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import structlog
 
+from ..language.glossary import query_across
 from ..language.keywords import KeywordAnalyzer
 from ..language.wording import fact_text
 from ..ports.models.language import Encoder, Priority, TextKind
@@ -220,7 +221,7 @@ class HotnessRetriever:
         try:
             [vector] = await self._encoder.encode([query], kind=TextKind.QUERY, priority=Priority.INTERACTIVE)
             queries = [IndexQuery(Collection.FACTS, limit, dense=vector, where=where)]
-            sparse = self._analyzer.query_vector(query)
+            sparse = query_across(query, self._analyzer)
             if sparse.indices:
                 queries.append(IndexQuery(Collection.FACTS, limit, sparse=sparse, where=where))
             dense, *keyword = await self._index.search(queries, user_id=user_id)
