@@ -34,7 +34,7 @@ class Outcome:
     """The result of a recipe on one question of a conversation.
 
     Attributes:
-        recalls: Share of its evidence among the five best hits and among the ten best, 0–1.
+        recalls: Share of its evidence among few of the best hits and among more, 0–1.
     """
 
     conversation: str
@@ -45,7 +45,7 @@ class Outcome:
 
     @property
     def recall(self) -> float:
-        """Among the ten best."""
+        """Among the more."""
         return self.recalls[-1]
 
 

@@ -62,7 +62,9 @@ from storage.edge.vectors import EdgeVectors
 from storage.inmemory.record import InMemoryRecord
 
 RECIPES: Mapping[str, FusionRecipe] = {"plain": ENTITY_MEMORY, "served": CONVERSATION}
-_CUTS = (5, 10)
+_CUTS = {"languages": (10, 16)}
+_OTHER_CUTS = (5, 10)
+"""Hits of which recall is measured; the answer reader reads 16 lines."""
 _UNRELATED = 1_000
 _LONG_AFTER = timedelta(days=365)
 _MARGIN = timedelta(hours=8)
@@ -166,10 +168,11 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path, recipes: Mappi
         for name, recipe in recipes.items()
     }
     now = max(resource.created_at for resource in corpus.resources) + _LONG_AFTER
+    cuts = _CUTS.get(corpus.data_set, _OTHER_CUTS)
     outcomes = []
     for question in corpus.questions:
         request = SearchRequest(
-            query=question.text, user_id=corpus.user, top_k=_CUTS[-1], kinds=(HitKind.MEMORY,), now=now
+            query=question.text, user_id=corpus.user, top_k=cuts[-1], kinds=(HitKind.MEMORY,), now=now
         )
         gold = {memory_id(corpus.user, resource) for resource in question.gold}
         await next(iter(retrievers.values())).search(request)  # fills the cache: encoding is in neither time
@@ -177,17 +180,18 @@ async def ask(corpus: Corpus, encoder: KeptEncoder, folder: Path, recipes: Mappi
             began = time.perf_counter()
             found = [hit.id for hit in (await retriever.search(request)).hits]
             took_ms = (time.perf_counter() - began) * 1e3
-            recalls = tuple(len(gold.intersection(found[:cut])) / len(gold) for cut in _CUTS)
+            recalls = tuple(len(gold.intersection(found[:cut])) / len(gold) for cut in cuts)
             outcomes.append(Outcome(corpus.user, question.kind, name, recalls, took_ms))
     await index.close()
     return outcomes
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def figures(outcomes: Sequence[Outcome], cuts: tuple[int, int] = _OTHER_CUTS) -> dict[str, Any]:
     """Mean recall in percent with its interval, by kind of question and conversation, and the median time of a search.
 
-    All but `recall_at_5` are of the ten best.
+    What does not name the fewer hits is of the more.
     """
+    fewer, _ = cuts
     shares = np.array([outcome.recall for outcome in outcomes])
     drawn = np.random.default_rng(1).choice(shares, (_RESAMPLES, len(shares))).mean(axis=1)
     by_kind, by_conversation = defaultdict(list), defaultdict(list)
@@ -200,8 +204,8 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "recall": round(100 * float(shares.mean()), 1),
         "interval": [round(100 * float(end), 1) for end in np.quantile(drawn, [0.025, 0.975])],
         "kinds": _percents(by_kind),
-        "recall_at_5": _percent([outcome.recalls[0] for outcome in outcomes]),
-        "kinds_at_5": {kind: _percent([each.recalls[0] for each in of]) for kind, of in sorted(by_kind.items())},
+        f"recall_at_{fewer}": _percent([outcome.recalls[0] for outcome in outcomes]),
+        f"kinds_at_{fewer}": {kind: _percent([each.recalls[0] for each in of]) for kind, of in sorted(by_kind.items())},
         "search_p50_ms": round(float(np.median([outcome.took_ms for outcome in outcomes])), 1),
     } | named
 
@@ -227,15 +231,16 @@ async def measure(
 
 
 def _show(report: Mapping[str, Mapping[str, Any]]) -> None:
-    table = Table("set", "recipe", "questions", "recall@5", "recall@10", "95%", "by kind", "search, p50")
+    table = Table("set", "recipe", "questions", "recall of fewer", "recall", "95%", "by kind", "search, p50")
     for data_set, recipes in report.items():
+        fewer, more = _CUTS.get(data_set, _OTHER_CUTS)
         for name, row in recipes.items():
             kinds = ", ".join(f"{kind} {share}" for kind, share in row["kinds"].items())
             interval = "–".join(str(end) for end in row["interval"])
             cells = [
                 str(row["questions"]),
-                str(row["recall_at_5"]),
-                str(row["recall"]),
+                f"@{fewer} {row[f'recall_at_{fewer}']}",
+                f"@{more} {row['recall']}",
                 interval,
                 kinds,
                 f"{row['search_p50_ms']} ms",
@@ -274,7 +279,8 @@ def main() -> None:
         crosses = arguments.cross_validate and name == "locomo"
         outcomes = asyncio.run(measure(corpora, encoder, {**RECIPES, **GRID} if crosses else RECIPES))
         report[name] = {
-            recipe: figures([outcome for outcome in outcomes if outcome.recipe == recipe]) for recipe in RECIPES
+            recipe: figures([outcome for outcome in outcomes if outcome.recipe == recipe], _CUTS.get(name, _OTHER_CUTS))
+            for recipe in RECIPES
         }
         if crosses:
             chosen = choose_on_others([outcome for outcome in outcomes if outcome.recipe in GRID])

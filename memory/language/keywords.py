@@ -135,7 +135,7 @@ def chinese_words(run: str) -> list[str]:
     """The words of a run of Simplified characters as jieba cuts it."""
     import rjieba  # loads its dictionary, one for the process: not at import
 
-    return rjieba.cut(run)  # type: ignore[no-any-return]
+    return rjieba.cut(run)
 
 
 def _fold(text: str) -> str:
