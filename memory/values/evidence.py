@@ -40,8 +40,8 @@ class EvidenceBounds(Value):
         prompt_from: `answers` from which a memory belongs into a prompt.
     """
 
-    abstain_from: float = Field(default=0.75, ge=0, le=1)
-    answer_from: float = Field(default=0.25, ge=0, le=1)
+    abstain_from: float = Field(default=0.7, ge=0, le=1)
+    answer_from: float = Field(default=0.3, ge=0, le=1)
     document_from: float = Field(default=0.5, ge=0, le=1)
     beside_from: float = Field(default=0.5, ge=0, le=1)
     outdated_from: float = Field(default=0.5, ge=0, le=1)
