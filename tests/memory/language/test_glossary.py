@@ -17,7 +17,7 @@ ANALYZER = KeywordAnalyzer()
         ("岳母對什麼過敏", {"mother-in-law", "allergic"}),
         ("停车费多少", {"parking"}),
         ("When is Ann's birthday?", {"生日"}),
-        ("Are my nephews allergic?", {"過敏"}),
+        ("Are my nephews allergic?", {"过敏"}),
         ("gym 密碼", {"健身房", "password"}),
     ],
 )
