@@ -21,11 +21,9 @@ _SENTENCES = {
 
 def forget_reply(report: ForgetReport, phrases: Phrases) -> str:
     """The reply to a request to forget."""
-    sentence: str = getattr(phrases, _SENTENCES[report.outcome])
-    names = names_of(report.things, phrases)
-    if report.outcome is ForgetOutcome.WHICH and len(report.things) == 1:
-        sentence = phrases.forget_this
-    return sentence.format(things=listed(names, phrases))
+    is_one = report.outcome is ForgetOutcome.WHICH and len(report.things) == 1
+    sentence: str = getattr(phrases, "forget_this" if is_one else _SENTENCES[report.outcome])
+    return sentence.format(things=listed(names_of(report.things, phrases), phrases))
 
 
 def names_of(things: Sequence[Forgettable], phrases: Phrases) -> list[str]:

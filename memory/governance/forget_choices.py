@@ -29,6 +29,9 @@ _FILLING = re.compile(
     "|那|这|就|吧|啦|喔|哦|着|好|的|了|它|呀|啊|请|对|是|谢谢"
 )
 
+_Pick = tuple[re.Pattern[str], list[int]]
+"""A way to choose, and the places that it chooses."""
+
 
 def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> list[int] | None:
     """The places of the options that a message picks: by words that one has alone, by number, or the only one by a yes.
@@ -50,28 +53,29 @@ def choose(message: str, options: Sequence[str], analyzer: KeywordAnalyzer) -> l
     if (best := max(scores, default=0)) and scores.count(best) == 1:
         known = words & set().union(*terms)
         return [scores.index(best)] if len(known) >= MIN_SHARE * len(words) else None
-    folded = fold_lower(message)
-    picks: list[tuple[re.Pattern[str], list[int]]] = [
+    picks: list[_Pick] = [
         (_NONE, []),
         *((pattern, [place]) for place, pattern in enumerate(_NTH[: len(options)])),
         (_LAST, [len(options) - 1]),
         (_ALL, list(range(len(options)))),
     ]
-    for pattern, places in picks:
-        if pattern.search(folded):
-            # Besides the choice it must say nothing: 我們都搬家了 chooses nothing.
-            rest = _FILLING.sub(" ", pattern.sub(" ", folded))
-            return None if other_terms(rest, analyzer) else places
-    return None
+    places, rest = _first_pick(fold_lower(message), picks)
+    # Besides the choice it must say nothing: 我們都搬家了 chooses nothing.
+    return None if other_terms(rest, analyzer) else places
 
 
 def _confirms(message: str, option: str, analyzer: KeywordAnalyzer) -> list[int] | None:
     """As `choose`, of the only thing that was asked about; besides a yes or no the message may only name it."""
-    folded, named = fold_lower(message), analyzer.content_terms(option)
-    answers: tuple[tuple[re.Pattern[str], list[int]], ...] = ((_NO, []), (_YES, [0]), (_NONE, []))
-    for pattern, places in answers:
+    places, rest = _first_pick(fold_lower(message), [(_NO, []), (_YES, [0]), (_NONE, [])])
+    terms = other_terms(rest, analyzer)
+    if not terms <= analyzer.content_terms(option):
+        return None
+    return [0] if places is None and terms else places
+
+
+def _first_pick(folded: str, picks: Sequence[_Pick]) -> tuple[list[int] | None, str]:
+    """The places that the first pattern in a folded message picks, None without one; and what else the message says."""
+    for pattern, places in picks:
         if pattern.search(folded):
-            rest = other_terms(_FILLING.sub(" ", pattern.sub(" ", folded)), analyzer)
-            return places if rest <= named else None
-    words = other_terms(_FILLING.sub(" ", folded), analyzer)
-    return [0] if words and words <= named else None
+            return places, _FILLING.sub(" ", pattern.sub(" ", folded))
+    return None, _FILLING.sub(" ", folded)

@@ -33,6 +33,7 @@ _MIN_QUOTE = 3
 _MIN_QUOTED_TEXT = 6
 _SHOWN = 24
 _MAX_NAMED = 2
+"""Statements of a message that are named; one of more is named by its date."""
 _RECENT_TURNS = 8
 _PAGE = 256
 _PEOPLE = frozenset({"spouse", "partner"})
@@ -133,7 +134,7 @@ async def _search(
     more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
     told = [match.memory for match in found.matches if match.memory and not _names_briefly(match.facts)]
     facts_named = [fact for match in found.matches if _names_briefly(match.facts) for fact in match.facts]
-    things = (*map(_of_facts, _by_statement(facts_named)), *map(_of_memory, told))
+    things = _things_of(facts_named, told)
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
 
 
@@ -162,8 +163,7 @@ async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAna
     of_facts = _meant_facts(picked_facts, recent)
     more = tuple(memory for memory in picked_memories if memory not in of_facts.memories)
     named = [fact for place in places if not options[place][1] for fact in options[place][0]]
-    things = (*map(_of_facts, _by_statement(named)), *map(_of_memory, picked_memories))
-    both = Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
+    both = Meant(ForgetOutcome.REMOVED, _things_of(named, picked_memories), of_facts.facts, (*of_facts.memories, *more))
     return await _with_quotes(unit, both)
 
 
@@ -261,7 +261,7 @@ def _meant_facts(facts: Sequence[Fact], memories: Iterable[Memory]) -> Meant:
     """Facts, with the memories that stated them, or quote their values beside what they are values of."""
     quotes = _Quotes(facts=facts)
     quoting = [memory for memory in memories if memory.resource_id in quotes.stated or quotes.values_in(memory.text)]
-    return Meant(ForgetOutcome.REMOVED, tuple(map(_of_facts, _by_statement(facts))), tuple(facts), tuple(quoting))
+    return Meant(ForgetOutcome.REMOVED, _things_of(facts), tuple(facts), tuple(quoting))
 
 
 async def _with_quotes(unit: UnitOfWork, meant: Meant) -> Meant:
@@ -331,6 +331,10 @@ def _states(request: ForgetRequest) -> bool:
 
 def _which(options: Iterable[Forgettable]) -> Meant:
     return Meant(ForgetOutcome.WHICH, tuple(options)[:MAX_OPTIONS])
+
+
+def _things_of(facts: Iterable[Fact], memories: Iterable[Memory] = ()) -> tuple[Forgettable, ...]:
+    return (*map(_of_facts, _by_statement(facts)), *map(_of_memory, memories))
 
 
 def _names_briefly(facts: Sequence[Fact]) -> bool:

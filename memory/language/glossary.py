@@ -1,14 +1,15 @@
 """Words of everyday life that mean the same in Chinese and in English, for keyword search across languages.
 
-`data/glossary.txt`: one group a line, Chinese words, a tab, English ones. Written for this project.
+`data/glossary.txt`: one group a line, Chinese words in Simplified characters, a tab, English ones.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from ..values.text import fold_compatible
 from ..values.vectors import SparseVector
-from .keywords import HAN_RUN, KeywordAnalyzer, chinese_words, term_id
+from .keywords import HAN_RUN, KeywordAnalyzer, chinese_words, sparse_vector
 from .word_lists import entries
 
 WEIGHT = 0.5
@@ -24,13 +25,9 @@ def query_across(text: str, analyzer: KeywordAnalyzer) -> SparseVector:
         text: The query.
         analyzer: Splits texts into terms.
     """
-    own = analyzer.query_vector(text)
-    weights = dict(zip(own.indices, own.values, strict=True))
-    for word in translations(text, analyzer):
-        for term in analyzer.terms(word):
-            weights.setdefault(term_id(term), WEIGHT)
-    ordered = sorted(weights.items())
-    return SparseVector(tuple(identifier for identifier, _ in ordered), tuple(weight for _, weight in ordered))
+    meant = (term for word in translations(text, analyzer) for term in analyzer.terms(word))
+    own = {term: float(count) for term, count in Counter(analyzer.terms(text)).items()}
+    return sparse_vector({**dict.fromkeys(meant, WEIGHT), **own})
 
 
 def translations(text: str, analyzer: KeywordAnalyzer) -> list[str]:
@@ -54,6 +51,7 @@ def _parts(run: str, known: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _longest(parts: Sequence[str], between: str, known: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The known words that consecutive parts make up, from left to right, each the longest that begins there."""
     start = 0
     while start < len(parts):
         for end in range(min(len(parts), start + _MOST_PARTS), start, -1):
@@ -66,13 +64,13 @@ def _longest(parts: Sequence[str], between: str, known: Mapping[str, Sequence[st
 
 @cache
 def _meanings() -> Mapping[str, Sequence[str]]:
-    """By a Chinese word in Simplified characters, or the terms of an English one, what it means."""
+    """By a Chinese word, or the terms of an English one, what it means."""
     analyzer = KeywordAnalyzer()
     known: dict[str, list[str]] = {}
     for entry in entries("glossary"):
         chinese, english = (side.split(",") for side in entry.split("\t"))
         for word in chinese:
-            known.setdefault(fold_compatible(word), []).extend(english)
+            known.setdefault(word, []).extend(english)
         for word in english:
             if terms := analyzer.terms(word):
                 known.setdefault(" ".join(terms), []).extend(chinese)

@@ -10,7 +10,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 
 from ..values.text import fold_compatible
@@ -74,11 +74,11 @@ class KeywordAnalyzer:
         """Weights of a text in the index: `tf·(k1+1) / (tf + k1·(1 − b + b·length/average))`; the store adds IDF."""
         terms = self.terms(text)
         norm = K1 * (1 - B + B * len(terms) / AVERAGE_LENGTH)
-        return _vector({term: count * (K1 + 1) / (count + norm) for term, count in Counter(terms).items()})
+        return sparse_vector({term: count * (K1 + 1) / (count + norm) for term, count in Counter(terms).items()})
 
     def query_vector(self, text: str) -> SparseVector:
         """Weights of a query: how often each term occurs in it."""
-        return _vector({term: float(count) for term, count in Counter(self.terms(text)).items()})
+        return sparse_vector({term: float(count) for term, count in Counter(self.terms(text)).items()})
 
     def _terms(self, folded: str) -> Iterator[str]:
         for match in _RUN.finditer(folded):
@@ -177,8 +177,8 @@ def term_id(term: str) -> int:
     return int.from_bytes(blake2b(term.encode(), digest_size=4).digest(), "big")
 
 
-def _vector(weights: dict[str, float]) -> SparseVector:
-    """Distinct ids in rising order; where two terms share an id, the larger weight is kept."""
+def sparse_vector(weights: Mapping[str, float]) -> SparseVector:
+    """Weights by term as a vector: ids in rising order; where two terms share an id, the larger weight is kept."""
     by_id: dict[int, float] = {}
     for term, weight in weights.items():
         identifier = term_id(term)

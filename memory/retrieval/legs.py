@@ -133,7 +133,7 @@ async def dense_leg(
 async def keyword_leg(
     request: SearchRequest, questions: Sequence[str], analyzer: KeywordAnalyzer, index: VectorIndex, *, limit: int
 ) -> list[Scores]:
-    """For each question, the BM25 scores over words and character bigrams, and over what its words mean elsewhere."""
+    """For each question, the BM25 scores over words and character bigrams, also in the other language."""
     vectors = [query_across(question, analyzer) for question in questions]
     queries: list[_QueryVector] = [{"sparse": vector} for vector in vectors if vector.indices]
     results = iter(await _search_index(request, index, limit, queries))

@@ -26,8 +26,8 @@ class AnswerRecipe(Value):
 class EvidenceBounds(Value):
     """The probabilities from which a reading decides something, each 0 to 1.
 
-    Where a question is left open was chosen on tuning scenarios, by the harmonic mean of the right share of what can be
-    answered and of what cannot (docs/benchmarks/conversations.md).
+    Where a question is left open was chosen on tuning scenarios with requests to forget, so that it costs a point of
+    what can be answered there (docs/benchmarks/conversations.md).
 
     Attributes:
         abstain_from: `unanswered` from which a question is not answered.

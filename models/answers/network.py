@@ -15,10 +15,8 @@ from torch.nn import functional
 from memory.ports.models.answer_reading import MAX_ANSWER_LINES
 from memory.values.base import Value
 
-from ..body.network_parts import ScoreHead, WordEmbedding, gather_states
+from ..body.network_parts import MASKED, ScoreHead, WordEmbedding, gather_states
 from .features import AGES, ROLES
-
-MASKED = -1e4
 
 
 class AnswerShape(Value):

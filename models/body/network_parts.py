@@ -13,6 +13,8 @@ from typing_extensions import override
 
 from .edit_units import Place
 
+MASKED = -1e4
+"""The score of what a row does not have."""
 _FIRST_SHARE = 0.5
 
 

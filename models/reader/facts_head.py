@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from memory.values.base import Value
 
-from ..body.network_parts import MultiScoreHead, gather_states
-from .names_head import MASKED, NamesHead, NamesShape
+from ..body.network_parts import MASKED, MultiScoreHead, gather_states
+from .names_head import NamesHead, NamesShape
 
 
 class FactsShape(Value):

@@ -13,9 +13,8 @@ from typing_extensions import override
 
 from memory.values.base import Value
 
-from ..body.network_parts import gather_states
+from ..body.network_parts import MASKED, gather_states
 
-MASKED = -1e4
 _NO_NAME = -6.0
 
 

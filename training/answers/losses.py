@@ -7,7 +7,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.answers.inference import collate
-from models.answers.network import MASKED, AnswerNetwork
+from models.answers.network import AnswerNetwork
+from models.body.network_parts import MASKED
 
 from ..shared.heads import share_losses
 from .examples import AnswerExample

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ from memory.values.understanding.dialogue import Role
 
 from ..corpora.changes import read_all_changes
 from ..corpora.lines import MarkedLine, read_forgets
-from ..corpora.questions import read_answers
+from ..corpora.questions import MarkedLines, read_answers
 from ..shared.data_sets import Part
 
 _PLAIN = 3
@@ -47,7 +47,7 @@ class MarkedRequest:
 
 
 def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedRequest]:
-    """The marked messages of a part, each with the lines that are read beside it."""
+    """The marked messages of a part, each with the lines beside it; to learn from, few that replace nothing."""
     sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
     read = [marked for of_user in sent for marked in _marked(of_user, kind)]
     if kind is Kind.MEANT or part is not Part.TRAIN:
@@ -62,11 +62,17 @@ def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, se
     of the requests get as many as are read at once, the others fewer.
     """
     rng = random.Random(seed)
+    said = said_by_language(read_answers(folders, Part.TRAIN))
+    return [put_among(row, said[row.language], rng) for row in marked]
+
+
+def said_by_language(blocks: Sequence[MarkedLines]) -> Mapping[str, list[DatedLine]]:
+    """What users said, by language; no documents. A language without lines has none."""
     said: dict[str, list[DatedLine]] = defaultdict(list)
-    for block in read_answers(folders, Part.TRAIN):
+    for block in blocks:
         if not block.source.is_document:
             said[block.language] += (line for line in block.lines if line.role is Role.USER)
-    return [put_among(row, said[row.language], rng) for row in marked]
+    return said
 
 
 def put_among(marked: MarkedRequest, others: Sequence[DatedLine], rng: random.Random) -> MarkedRequest:

@@ -10,13 +10,12 @@ from typing_extensions import override
 
 from memory.knowledge.beside_memory import CHUNKS
 from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
-from memory.values.understanding.dialogue import Role
 from models.answers.features import AnswerFeatureReader
 
 from ..corpora.questions import NONE, REPLACING, MarkedLines, MarkedQuestion, Source
 from ..shared.mix import Mix, repeats
 from .examples import AnswerExample, LabelledRequest, answer_example, marked_example
-from .marked_requests import Kind, MarkedRequest, put_among
+from .marked_requests import Kind, MarkedRequest, put_among, said_by_language
 from .rows import SHOWN, labelled, nearest, terms_of
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -55,6 +54,11 @@ class AnswerOptions:
     most_borrowed: int = 9
     batch_tokens: int = 2600
     batch_rows: int = 16
+
+    def often(self, read: Source | Kind) -> float:
+        """How often an epoch reads each question of a source, or each message of a kind."""
+        value: float = getattr(self, read)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +103,11 @@ class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
         self._messages = messages
         self._reader = reader
         self._options = options
-        self._often: dict[Source, float] = {source: getattr(options, source) for source in Source}
         self._lines: dict[str, list[DatedLine]] = {}
         for block in blocks:
             if not block.source.is_document:
                 self._lines.setdefault(block.language, []).extend(block.lines)
-        self._said = {
-            language: [line for line in lines if line.role is Role.USER] for language, lines in self._lines.items()
-        }
+        self._said = said_by_language(blocks)
 
     @override
     def draws(self, rng: random.Random) -> list[Draw | MessageDraw]:
@@ -114,12 +115,12 @@ class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
             Draw(block, question, rng.getrandbits(32))
             for block in self._blocks
             for question in block.questions
-            for _ in repeats(self._often[block.source], rng)
+            for _ in repeats(self._options.often(block.source), rng)
         )
         messages = (
             MessageDraw(message, rng.getrandbits(32))
             for message in self._messages
-            for _ in repeats(getattr(self._options, message.kind), rng)
+            for _ in repeats(self._options.often(message.kind), rng)
         )
         return [*questions, *messages]
 
@@ -129,7 +130,7 @@ class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
             return [answer_example(self.varied(draw), self._reader)]
         message = draw.message
         if message.kind is Kind.MEANT:
-            message = put_among(message, self._said.get(message.language, []), random.Random(draw.seed))
+            message = put_among(message, self._said[message.language], random.Random(draw.seed))
         return [marked_example(message, self._reader)]
 
     def varied(self, draw: Draw) -> LabelledRequest:

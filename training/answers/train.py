@@ -43,7 +43,9 @@ def main() -> None:
     parser.add_argument("--reader", type=Path, default=shipped_weight_file("reader"), help="a reader's weight file")
     parser.add_argument("--weights", type=Path, help="an answer reader's weight file, to start from in its place")
     arguments = start(parser)
-    shape = AnswerShape() if arguments.documents else AnswerShape(meant=True, replaced=True)
+    options = chosen_options(AnswerOptions, arguments)
+    kinds = [kind for kind in Kind if options.often(kind)]
+    shape = AnswerShape().model_copy(update=dict.fromkeys(kinds, True))
     loaded = build(arguments.cache, shape=shape, attention=arguments.attention)
     if arguments.weights is None:
         take_body(loaded.network, arguments.reader)
@@ -53,8 +55,7 @@ def main() -> None:
     blocks = [*read_answers(corpora, Part.TRAIN), *read_scenarios(corpora, Part.TRAIN)]
     if arguments.documents is not None:
         blocks += read_passages(arguments.documents, Part.TRAIN)
-    messages = [message for kind in Kind for message in read_marked(corpora, kind, Part.TRAIN)]
-    options = chosen_options(AnswerOptions, arguments)
+    messages = [message for kind in kinds for message in read_marked(corpora, kind, Part.TRAIN)]
     mix = AnswerMix(blocks, loaded.reader, options, seed=arguments.seed, messages=messages)
     collate = partial(collate_examples, pad_id=loaded.pad_id)
     task = Task(mix=mix, collate=collate, loss=answer_loss, shape=shape.model_dump())

@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from memory.values.understanding.readings import Intent
+from models.body.network_parts import MASKED
 from models.reader.facts_head import FactsHead
 from models.reader.inference import collate, rows_of
-from models.reader.names_head import MASKED
 from models.reader.network import NO_SOURCE, ReaderNetwork, ReaderShape
 
 from ..names.examples import collate_names, span_loss

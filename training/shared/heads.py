@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from models.answers.network import MASKED
+from models.body.network_parts import MASKED
 
 from .data_sets import Part
 

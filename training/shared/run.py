@@ -38,8 +38,8 @@ class RunOptions:
         workers: Batches of one step, computed in parallel with one thread each. They wait for each other once per
             step, threads inside one matrix product much more often, which is slow on shared cores.
         checkpoint_s: Seconds between checkpoints.
-        frozen_layers: Layers of the body, from the first, that stay as they are, with the embeddings under them: a
-            step costs less by half of their share.
+        frozen_layers: Layers of the body, from the first, that get no gradient, nor what lies under them: only the
+            decay of weights moves them. A step costs less by half of their share.
     """
 
     epochs: float = 4.0

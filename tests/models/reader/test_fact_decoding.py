@@ -6,12 +6,12 @@ from typing_extensions import override
 from memory.values.predicates import PREDICATES
 from memory.values.understanding.readings import Qualifier
 from models.body.calibration import sigmoid
+from models.body.network_parts import MASKED
 from models.reader.decisions import Thresholds
 from models.reader.fact_decoding import DecodedFact, decide_qualifiers, decode_facts, over_probability
 from models.reader.facts_head import FactsHead, FactStates
 from models.reader.features import Features
 from models.reader.inference import collate
-from models.reader.names_head import MASKED
 from models.reader.network import NO_SOURCE
 from tests.models.reader.toys import HIDDEN, PAD, SHAPE, read
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from memory.values.predicates import PREDICATES
 from memory.values.understanding.mentions import EntitySubtype
 from memory.values.understanding.readings import Intent, Qualifier
-from models.reader.names_head import MASKED
+from models.body.network_parts import MASKED
 from models.reader.network import NO_SOURCE, ReaderNetwork
 from tests.models.reader.toys import PAD, SHAPE, read
 from training.names.examples import Evidence, label_names
