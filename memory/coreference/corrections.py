@@ -6,7 +6,7 @@ Whether X can be meant is decided in `revising`: 不是，我是說真的 has th
 import re
 from dataclasses import dataclass
 
-from ..language.han_tokens import cut
+from ..language.tokens import cut
 from ..values.text import fold_lower, has_han
 from ..values.text_caches import text_cache
 

@@ -8,7 +8,7 @@ a preposition of place. Without exactly one such span nothing is replaced.
 import re
 from dataclasses import dataclass
 
-from ..language.han_tokens import Word, cut
+from ..language.tokens import Word, cut
 from ..values.text import fold_lower, has_han
 from .corrections import Choice
 from .value_expressions import HAN_NUMERAL, TIME_PREPOSITION, only, same_number, same_time, time_of

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from ..language.han_tokens import Words
+from ..language.tokens import Words
 from ..values.understanding.mentions import Mention, MentionLevel
 
 _SAID = r"(?:(?:我们|你|我|您)?(?:说|提|讲|聊|谈|讨论)(?:到|过|起)?的)?"

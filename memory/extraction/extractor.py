@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import structlog
 from typing_extensions import override
 
-from ..language.han_tokens import Words
-from ..language.latin_tokens import find_codes
 from ..language.sentences import Sentences
+from ..language.tokens import Words, find_codes
 from ..ports.models.language import Extractor, Priority, Reader
 from ..values.errors import Unavailable
 from ..values.text import fold

@@ -12,9 +12,9 @@ from ..answering.evidence import may_answer, takes_place_of
 from ..answering.validity import states_outdated, value_instead, words_that_hold
 from ..facts.asked_times import find_asked_time
 from ..language.keywords import KeywordAnalyzer
-from ..language.latin_tokens import find_codes, widen_to_identifiers
 from ..language.questions import is_question, refers_back, several_asked
 from ..language.sentences import split_sentences
+from ..language.tokens import find_codes, widen_to_identifiers
 from ..language.wording import first_person
 from ..ports.models.answer_reading import (
     AnswerReader,

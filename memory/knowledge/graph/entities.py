@@ -8,7 +8,7 @@ from typing_extensions import override
 from ...extraction.extractor import READER
 from ...extraction.junk import is_junk
 from ...language.keywords import STOP_WORDS_ENGLISH
-from ...language.latin_tokens import find_codes
+from ...language.tokens import find_codes
 from ...ports.models.language import Extractor
 from ...ports.stores.graphs import EntityExtractor
 from ...values.errors import ModelUnavailable

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.extraction.comparable_text import ComparableText
 from memory.extraction.extractor import ReadingExtractor
-from memory.language.han_tokens import cut
+from memory.language.tokens import cut
 from memory.values.text import fold, normalise
 from memory.values.understanding.extractions import Extraction
 from testing.fakes.reader import FakeReader

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.han_tokens import Words, cut
+from memory.language.tokens import Words, cut
 
 
 @given(st.text(alphabet="台积电和鸿海是在住云栖到我京都大学三体a 1，。", min_size=1, max_size=40))

@@ -1,10 +1,17 @@
-"""Latin words and numbers with offsets, and which of them are identifiers; addresses of the web are no words."""
+"""Words with offsets: Chinese ones with part of speech, by jieba; Latin ones and numbers, and which are identifiers.
+
+Addresses of the web are no words.
+"""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from ..values.text import fold
+from ..values.text import fold, has_han
+from ..values.text_caches import text_cache
 
 _LETTER = r"A-Za-z\u00c0-\u024f\u0300-\u036f"
 _TOKEN = re.compile(rf"[{_LETTER}0-9]+(?:[-_.'/][{_LETTER}0-9]+)*(?:\+\+|#(?![{_LETTER}0-9]))?")
@@ -21,6 +28,72 @@ _ORDINARY = re.compile(
 """Versions, words of numbers, dates, sizes: v2.3, 3-year, 2026-03-02, mp3, 4x4."""
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?-?[A-Za-z]{1,5}$|\d[^A-Z]*$")
 _NUMBERED = re.compile(r"(?<![\w-])(?:Room|Rack|Gate|Building|ISO|IEC|IEEE|RFC) [A-Z]?\d+(?:[-.:]\d+)*(?![\w-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a folded text with its code-point offsets.
+
+    `tag` is jieba's part of speech. `listed` says whether jieba's dictionary holds the word; others it guesses from
+    their characters alone, and so takes 電和鴻海 in 台積電和鴻海 for one.
+    """
+
+    text: str
+    tag: str
+    start: int
+    end: int
+    listed: bool
+
+
+class Words:
+    """The words of one folded text, in order and without gaps; none where there is no Chinese."""
+
+    def __init__(self, folded: str) -> None:
+        self._words = list(_words(folded))
+        self._starts = [word.start for word in self._words]
+
+    def cuts_word(self, start: int, end: int) -> bool:
+        """Whether the span begins or ends inside a word, so that it is none itself: 小明 in 小明星.
+
+        Words that jieba guessed do not count: it is the span that may be right there.
+        """
+        return self._inside(start) is not None or self._inside(end) is not None
+
+    def opens_word(self, start: int, end: int) -> bool:
+        """Whether the span may be a word where long words begin with it: 今天 in 今天天氣, but not in 說明天文."""
+        ending = self._inside(end)
+        return self._inside(start) is None and (ending is None or ending.start == start)
+
+    def _inside(self, edge: int) -> Word | None:
+        """The word of the dictionary that an offset lies inside of."""
+        place = bisect_right(self._starts, edge) - 1
+        if place < 0:
+            return None
+        word = self._words[place]
+        return word if word.start < edge < word.end and word.listed else None
+
+
+@text_cache(maxsize=512)
+def cut(folded: str) -> tuple[Word, ...]:
+    """The words of a short folded text, in order and without gaps; empty where there is no Chinese."""
+    return tuple(_words(folded))
+
+
+@cache
+def _segmenter() -> Any:
+    import rjieba  # loads the dictionary: not at import
+
+    return rjieba
+
+
+def _words(folded: str) -> Iterator[Word]:
+    if not has_han(folded):
+        return
+    segmenter = _segmenter()
+    position = 0
+    for text, tag in segmenter.tag(folded):
+        yield Word(text, tag, position, position + len(text), bool(segmenter.has_word(text)))
+        position += len(text)
 
 
 @dataclass(frozen=True, slots=True)
