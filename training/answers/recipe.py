@@ -95,14 +95,25 @@ STAGES: tuple[Stage, ...] = (
         ),
         start="with_near",
     ),
+    Stage(
+        "twins",
+        (
+            *("--epochs", "1.5", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800", "--frozen-layers", "4"),
+            *(*_SMALL_RATES, "--seed", "51", "--answers", "0.2", "--near", "0.9", "--scenarios", "0.6"),
+            *("--passages", "0", "--meant", "0.9", "--replaced", "0.35", "--fewer", "0.4", *_BORROWED),
+        ),
+        start="with_nearer",
+    ),
 )
-"""From "requests" on the scenarios, with requests to forget, are read most often; the last two stages read `near`."""
+"""From "requests" on the scenarios, with requests to forget, are read most often; from "near" on `near` is read, and in
+the last stage what messages do to earlier lines."""
 
 MEANS: dict[str, Mean] = {
     "before": (("third", 0.5), ("requests", 0.5)),
     "evened": (("before", 0.5), ("scenarios", 0.5)),
     "with_near": (("evened", 0.5), ("near", 0.5)),
-    "shipped": (("with_near", 0.5), ("nearer", 0.5)),
+    "with_nearer": (("with_near", 0.5), ("nearer", 0.5)),
+    "shipped": (("with_nearer", 0.5), ("twins", 0.5)),
 }
 
 

@@ -35,10 +35,11 @@ def load_average(network: nn.Module, state: dict[str, Any]) -> None:
 
 
 def average_checkpoints(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
-    """Writes the weighted mean of checkpoints of one network shape as a new checkpoint.
+    """Writes the weighted mean of checkpoints as a new checkpoint.
 
     Args:
-        parts: Checkpoint files with their weights, which need not sum to 1.
+        parts: Checkpoint files with their weights, which need not sum to 1. Heads that only the last network has come
+            last in it, and stay as they are.
         out: The file to write.
 
     Returns:
@@ -49,7 +50,9 @@ def average_checkpoints(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
     for path, weight in parts:
         state = read_checkpoint(path)
         weighted = [value * (weight / total) for value in state["average"]]
-        mean["average"] = [a + b for a, b in zip(mean["average"], weighted, strict=True)] if mean else weighted
+        before = mean.get("average", [])
+        both = [a + b for a, b in zip(before, weighted, strict=False)] if mean else weighted
+        mean["average"] = [*both, *state["average"][len(both) :]]
         mean["shape"] = state["shape"]
     mean["masters"] = mean["average"]
     torch.save(mean, out)

@@ -205,13 +205,16 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
         os.replace(fresh, self._folder / "checkpoint.pt")
 
     def resume(self, path: Path, *, weights_only: bool = False) -> None:
-        """Continues from a checkpoint; with `weights_only` a new run starts from its averaged weights."""
+        """Continues from a checkpoint; with `weights_only` a new run starts from its averaged weights.
+
+        Heads that the checkpoint does not have come last in the network, and start anew.
+        """
         state = read_checkpoint(path)
         masters = state["average"] if weights_only else state["masters"]
         with torch.no_grad():
-            for master, saved in zip(self.weights.masters, masters, strict=True):
+            for master, saved in zip(self.weights.masters, masters, strict=not weights_only):
                 master.data.copy_(saved)
-            for average, saved in zip(self.weights.average, state["average"], strict=True):
+            for average, saved in zip(self.weights.average, state["average"], strict=not weights_only):
                 average.copy_(saved)
         self.weights.load(self.weights.masters)
         if weights_only:

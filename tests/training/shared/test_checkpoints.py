@@ -29,6 +29,16 @@ def test_a_blend_weighs_the_averaged_weights_of_its_parts(tmp_path: Path) -> Non
     assert alone["average"][0].tolist() == [4.0, 4.0]
 
 
+def test_heads_that_only_the_last_network_has_stay_as_they_are(tmp_path: Path) -> None:
+    body, head = torch.zeros(2), torch.full((3,), 7.0)
+    torch.save({"average": [body], "shape": {}}, tmp_path / "before.pt")
+    torch.save({"average": [body + 4.0, head], "shape": {"meant": True}}, tmp_path / "after.pt")
+    mean = average_checkpoints([(tmp_path / name, 0.5) for name in ("before.pt", "after.pt")], tmp_path / "mean.pt")
+    state = read_checkpoint(mean)
+    assert [part.tolist() for part in state["average"]] == [[2.0, 2.0], [7.0, 7.0, 7.0]]
+    assert state["shape"] == {"meant": True}
+
+
 def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> None:
     network = ToyNetwork()
     embeddings = network.get_parameter("body.word_embeddings.weight").clone()
