@@ -132,9 +132,9 @@ async def _search(
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
     more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
-    told = [match.memory for match in found.matches if match.memory and not _names_briefly(match.facts)]
-    facts_named = [fact for match in found.matches if _names_briefly(match.facts) for fact in match.facts]
-    things = _things_of(facts_named, told)
+    gone = [(match.memory, _gone_with(match, facts)) for match in found.matches]
+    told = [memory for memory, stated in gone if memory and not _names_briefly(stated)]
+    things = _things_of([fact for _, stated in gone if _names_briefly(stated) for fact in stated], told)
     return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
 
 
@@ -335,6 +335,15 @@ def _which(options: Iterable[Forgettable]) -> Meant:
 
 def _things_of(facts: Iterable[Fact], memories: Iterable[Memory] = ()) -> tuple[Forgettable, ...]:
     return (*map(_of_facts, _by_statement(facts)), *map(_of_memory, memories))
+
+
+def _gone_with(match: Match, facts: Iterable[Fact]) -> Sequence[Fact]:
+    """The facts that are meant, and behind them those that go with them: a message goes whole."""
+    if match.memory is None or not match.facts:
+        return match.facts
+    entry = match.memory.resource_id
+    stated = [fact for fact in facts if entry in (fact.resource_id, *fact.evidence)]
+    return [*match.facts, *(fact for fact in stated if fact not in match.facts)]
 
 
 def _names_briefly(facts: Sequence[Fact]) -> bool:

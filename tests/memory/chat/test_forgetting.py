@@ -261,6 +261,31 @@ async def test_what_an_answer_said_of_it_goes_too(world: World) -> None:
     assert "板橋" not in await everything_of(world)
 
 
+@pytest.mark.parametrize(
+    ("told", "facts", "request_", "said"),
+    [
+        (
+            "媽媽的生日是四月十八，爸爸的生日是十一月三號",
+            ("媽媽 | birthday | 四月十八", "爸爸 | birthday | 十一月三號"),
+            "忘掉爸爸的生日",
+            "好的，已從記憶裡刪除：爸爸的生日和媽媽的生日。我不會再提起。",
+        ),
+        (
+            "the shed padlock has code 405617 and the bike lock has code 881342",
+            ("shed padlock | code | 405617", "bike lock | code | 881342"),
+            "forget the bike lock code",
+            "Done. Removed from memory: the code of your bike lock and the code of your shed padlock. "
+            "I will not bring it up again.",
+        ),
+    ],
+)
+async def test_what_goes_with_it_is_named_too(
+    world: World, told: str, facts: tuple[str, ...], request_: str, said: str
+) -> None:
+    await tell(world, told, *facts)
+    assert await reply_to(world, request_, intents="forget") == said
+
+
 async def test_an_entity_that_something_else_tells_of_stays(world: World) -> None:
     await tell(world, "王小明在台積電上班", "王小明 | works_at | 台積電")
     await tell(world, "台積電在新竹", "台積電 | located_in | 新竹")
