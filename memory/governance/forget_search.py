@@ -178,7 +178,7 @@ async def _said_before(unit: UnitOfWork, message: Resource) -> Meant:
         return NOT_FOUND
     last = said[-1]
     stored = [fact for fact in await unit.facts.list(status=None, limit=MAX_SEARCHED) if not _is_deleted(fact)]
-    facts = [fact for fact in stored if last.resource_id in (fact.resource_id, *fact.evidence)]
+    facts = _stated_in(last.resource_id, stored)
     memories = await unit.memories.get([memory_id(last.user_id, last.resource_id)])
     thing = Forgettable(ids=(*(fact.fact_id for fact in facts), *(memory.memory_id for memory in memories)))
     if facts or last.understanding is None or Intent.QUESTION not in last.understanding.intents:
@@ -339,11 +339,13 @@ def _things_of(facts: Iterable[Fact], memories: Iterable[Memory] = ()) -> tuple[
 
 def _gone_with(match: Match, facts: Iterable[Fact]) -> Sequence[Fact]:
     """The facts that are meant, and behind them those that go with them: a message goes whole."""
-    if match.memory is None or not match.facts:
-        return match.facts
-    entry = match.memory.resource_id
-    stated = [fact for fact in facts if entry in (fact.resource_id, *fact.evidence)]
+    stated = _stated_in(match.memory.resource_id, facts) if match.memory else []
     return [*match.facts, *(fact for fact in stated if fact not in match.facts)]
+
+
+def _stated_in(entry: str, facts: Iterable[Fact]) -> list[Fact]:
+    """The facts that an entry of the log states."""
+    return [fact for fact in facts if entry in (fact.resource_id, *fact.evidence)]
 
 
 def _names_briefly(facts: Sequence[Fact]) -> bool:

@@ -50,9 +50,9 @@ def average_checkpoints(parts: Sequence[tuple[Path, float]], out: Path) -> Path:
     for path, weight in parts:
         state = read_checkpoint(path)
         weighted = [value * (weight / total) for value in state["average"]]
-        before = mean.get("average", [])
-        both = [a + b for a, b in zip(before, weighted, strict=False)] if mean else weighted
-        mean["average"] = [*both, *state["average"][len(both) :]]
+        known = mean.get("average", [])
+        both = [a + b for a, b in zip(known, weighted[: len(known)], strict=True)]
+        mean["average"] = [*both, *(state["average"] if known else weighted)[len(known) :]]
         mean["shape"] = state["shape"]
     mean["masters"] = mean["average"]
     torch.save(mean, out)

@@ -211,10 +211,11 @@ class TrainingRun(Generic[NetworkT, ExampleT]):
         """
         state = read_checkpoint(path)
         masters = state["average"] if weights_only else state["masters"]
+        known = len(masters) if weights_only else None
         with torch.no_grad():
-            for master, saved in zip(self.weights.masters, masters, strict=not weights_only):
+            for master, saved in zip(self.weights.masters[:known], masters, strict=True):
                 master.data.copy_(saved)
-            for average, saved in zip(self.weights.average, state["average"], strict=not weights_only):
+            for average, saved in zip(self.weights.average[:known], state["average"], strict=True):
                 average.copy_(saved)
         self.weights.load(self.weights.masters)
         if weights_only:

@@ -37,6 +37,8 @@ def test_heads_that_only_the_last_network_has_stay_as_they_are(tmp_path: Path) -
     state = read_checkpoint(mean)
     assert [part.tolist() for part in state["average"]] == [[2.0, 2.0], [7.0, 7.0, 7.0]]
     assert state["shape"] == {"meant": True}
+    with pytest.raises(ValueError, match="zip"):
+        average_checkpoints([(tmp_path / name, 0.5) for name in ("after.pt", "before.pt")], tmp_path / "less.pt")
 
 
 def test_averaged_weights_go_to_the_body_first_and_never_to_its_embeddings() -> None:
