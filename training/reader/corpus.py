@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memory.values.predicates import OTHER, PREDICATES
-from memory.values.understanding.readings import Action, Intent, Qualifier
+from memory.values.understanding.readings import Action, Intent, MessageKind, Qualifier
 
 from ..names.ner_files import NamedSpan
 from ..shared.chat_corpus import blocks, files_of, language_of
@@ -17,6 +17,9 @@ from ..shared.data_sets import Part
 
 _REFERENCE = re.compile(r"\{([^{}|]*)\|([^{}|]*)(?:\|([^{}|]*))?\}")
 _NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
+_SAID = re.compile(r"(?P<kind>[a-z]+)/(?P<intents>[a-z+]+): (?P<message>.+)")
+_TURNS = 12
+"""Turns before a message of a talk: as many as the service gives the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,29 @@ class MarkedMessage:
         return self.id.split("-")[-2][0] in _EVERYDAY
 
 
+@dataclass(frozen=True, slots=True)
+class SignedMessage:
+    """A message after what was said before it, and what is known of it as a whole; None where that is not known.
+
+    Attributes:
+        language: Of `shared.chat_corpus.LANGUAGES`.
+        turns: What was said before, oldest first.
+        text: The message.
+        kind: What it is for.
+        asks_to_forget: Whether it asks to forget something.
+        intents: Those that hold.
+        meaning: The message with its references and gaps filled in.
+    """
+
+    language: str
+    turns: tuple[str, ...]
+    text: str
+    kind: MessageKind | None = None
+    asks_to_forget: bool | None = None
+    intents: tuple[Intent, ...] | None = None
+    meaning: str | None = None
+
+
 def read_queries(folders: Sequence[Path], part: Part) -> list[MarkedQuery]:
     """The marked queries of a part, from the `references` folders of corpora, in the order of their files."""
     return [query for path in files_of(folders, "references", part) for query in _queries(path)]
@@ -105,6 +131,59 @@ def read_intents(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
     """The messages of a part of which the intents alone are marked, from the `intents` folders of corpora."""
     messages = [message for path in files_of(folders, "intents", part) for message in _messages(path)]
     return [replace(message, is_whole=False) for message in messages]
+
+
+def read_talks(folders: Sequence[Path], part: Part) -> list[SignedMessage]:
+    """The user's messages of a part, from the `talks` folders of corpora, in the order of their files."""
+    return [message for path in files_of(folders, "talks", part) for message in _talks(path)]
+
+
+def read_kinds(folders: Sequence[Path], part: Part) -> list[SignedMessage]:
+    """The messages of a part of which the kind alone is marked, from the `kinds` folders of corpora."""
+    return [
+        SignedMessage(language_of(path), (), text.strip(), kind=MessageKind(kind))
+        for path in files_of(folders, "kinds", part)
+        for kind, _, text in (line.partition(":") for line in path.read_text(encoding="utf-8").splitlines())
+        if text.strip()
+    ]
+
+
+def read_requests_to_forget(folders: Sequence[Path], part: Part) -> list[SignedMessage]:
+    """The messages of a part of `forget_messages`: those that ask to forget something, and others."""
+    return [
+        SignedMessage(language_of(path), (), text, asks_to_forget=asks)
+        for path in files_of(folders, "forget_messages", part)
+        for text, asks in signed_lines(path)
+    ]
+
+
+def signed_lines(path: Path) -> Iterator[tuple[str, bool]]:
+    """The messages of a file in which `+` makes a request and `-` does not, and whether each does."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith(("+ ", "- ")):
+            yield line[2:].strip(), line.startswith("+")
+
+
+def _talks(path: Path) -> Iterator[SignedMessage]:
+    language = language_of(path)
+    for block in blocks(path):
+        turns: list[str] = []
+        for _, line in block:
+            if line.startswith("A: "):
+                turns.append(line[3:].strip())
+            elif found := _SAID.fullmatch(line):
+                text, meaning, _ = _unmarked(found["message"].strip(), language)
+                intents = tuple(Intent(intent) for intent in found["intents"].split("+"))
+                yield SignedMessage(
+                    language,
+                    tuple(turns[-_TURNS:]),
+                    text,
+                    kind=MessageKind(found["kind"]),
+                    asks_to_forget=Intent.FORGET in intents,
+                    intents=intents,
+                    meaning=meaning,
+                )
+                turns.append(text)
 
 
 def _queries(path: Path) -> Iterator[MarkedQuery]:

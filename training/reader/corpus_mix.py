@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
@@ -13,11 +13,14 @@ from models.reader.features import FeatureReader
 from models.reader.network import NO_SOURCE, ReaderShape
 
 from ..names.examples import Evidence
+from ..rewriting.labels import Limits
 from ..shared.mix import Mix, repeats
-from .corpus import MarkedMessage, MarkedQuery
-from .examples import ReaderExample, ambiguous_example, message_example
+from .corpus import MarkedMessage, MarkedQuery, SignedMessage
+from .examples import ReaderExample, ambiguous_example, message_example, signed_example
 
 _MOST_UNRELATED = 5
+
+MessageT = TypeVar("MessageT", bound=MarkedMessage | SignedMessage)
 
 
 class AmbiguousMix(Mix[int, ReaderExample]):
@@ -63,7 +66,7 @@ class MessageDraw:
 
 
 class MessageMix(Mix[MessageDraw, ReaderExample]):
-    """Draws the messages of the corpus with their names, intents and facts.
+    """Draws the messages of the corpus with their names, intents and facts, or with what they are for as a whole.
 
     English ones sometimes lose their capitals. Some come after messages of other blocks: in a conversation most of what
     was said before has nothing to do with a message, and changes neither what it is for nor what it states.
@@ -80,7 +83,7 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
 
     def __init__(
         self,
-        messages: Sequence[MarkedMessage],
+        messages: Sequence[MarkedMessage | SignedMessage],
         weights: Sequence[float],
         lower: float,
         unrelated: float,
@@ -121,18 +124,24 @@ class MessageMix(Mix[MessageDraw, ReaderExample]):
         message = self._messages[draw.number]
         varied = in_lower_case(message) if draw.is_lower else message
         turns = (*(self._messages[number].text for number in draw.earlier), *varied.turns)
-        example = message_example(replace(varied, turns=turns), self._reader, self._evidence, self._shape)
+        example = self._example(replace(varied, turns=turns))
         if not draw.earlier:  # the others hardly ever come again
             self._made[draw] = example
         return [example]
 
-    def _earlier(self, message: MarkedMessage, rng: random.Random) -> tuple[int, ...]:
+    def _example(self, message: MarkedMessage | SignedMessage) -> ReaderExample:
+        if isinstance(message, SignedMessage):
+            limits = Limits(deleted=self._shape.edits.deleted, span=self._shape.edits.span)
+            return signed_example(message, self._reader, limits)
+        return message_example(message, self._reader, self._evidence, self._shape)
+
+    def _earlier(self, message: MarkedMessage | SignedMessage, rng: random.Random) -> tuple[int, ...]:
         if rng.random() >= self._unrelated:
             return ()
         return tuple(rng.choices(self._of_language[message.language], k=rng.randint(1, _MOST_UNRELATED)))
 
 
-def in_lower_case(message: MarkedMessage) -> MarkedMessage:
+def in_lower_case(message: MessageT) -> MessageT:
     """The message as people type it in a hurry; as it is where lower case has another length."""
     text = message.text.lower()
     return replace(message, text=text) if len(text) == len(message.text) else message

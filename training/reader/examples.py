@@ -1,10 +1,10 @@
 """Training examples of the reader: a message as the network reads it, with the labels of each head that knows it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.values.predicates import PREDICATES
-from memory.values.understanding.readings import Context, Intent, Qualifier, ReadRequest
+from memory.values.understanding.readings import Context, Intent, MessageKind, Qualifier, ReadRequest
 from models.body.edit_units import EditUnit, split_edit_units
 from models.reader.edits import Segment
 from models.reader.features import FeatureReader, Features
@@ -15,7 +15,7 @@ from ..names.ner_files import MarkedText
 from ..rewriting.data import RewritingRow
 from ..rewriting.examples import STOP, EditLabels, PlaceChoice, SegmentChoice, label_edits
 from ..rewriting.labels import Limits
-from .corpus import MarkedFact, MarkedMessage, MarkedQuery
+from .corpus import MarkedFact, MarkedMessage, MarkedQuery, SignedMessage
 
 UnitSpan = tuple[int, int]
 """First and last unit, counted over context and message together."""
@@ -55,6 +55,8 @@ class ReaderExample:
         asks: Whether a reference is ambiguous.
         intents: Those that hold.
         facts: Those that are stated.
+        kind: What the message is for as a whole.
+        forgets: Whether it asks to forget something.
     """
 
     features: Features
@@ -63,6 +65,8 @@ class ReaderExample:
     asks: bool | None = None
     intents: tuple[Intent, ...] | None = None
     facts: tuple[FactLabel, ...] | None = None
+    kind: MessageKind | None = None
+    forgets: bool | None = None
 
     @property
     def token_count(self) -> int:
@@ -140,6 +144,16 @@ def message_example(
         intents=message.intents,
         facts=label_facts(message.facts, features, shape.facts.span),
     )
+
+
+def signed_example(message: SignedMessage, reader: FeatureReader, limits: Limits) -> ReaderExample:
+    """A message with what is known of it as a whole; where its meaning is known, nothing is to be asked."""
+    features = _read(message.text, message.turns, reader)
+    example = ReaderExample(features, intents=message.intents, kind=message.kind, forgets=message.asks_to_forget)
+    if message.meaning is None:
+        return example
+    row = RewritingRow(message.turns, message.text, message.meaning, "corpus")
+    return replace(example, edits=label_edits(row, features, limits), asks=False)
 
 
 def facts_example(message: MarkedMessage, reader: FeatureReader, shape: ReaderShape) -> ReaderExample:

@@ -7,24 +7,23 @@ With `--part` nothing is trained: the head of the file is measured on that part.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from memory.values.understanding.readings import Intent, MessageKind, ReadRequest
+from memory.values.understanding.readings import Intent, MessageKind
 from models.reader.decisions import Thresholds
 from models.reader.network import kinds_head
 from models.reader.reader import kind_of
 
 from ..corpora.questions import REQUEST, read_answers, read_scenarios
-from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
 from ..shared.heads import head_parser, percent, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
-from .corpus import read_messages
+from .corpus import SignedMessage, read_kinds, read_messages, read_talks
+from .examples import request_of
 from .message_heads import summaries
 from .networks import LoadedReader, load_shipped
 
@@ -35,26 +34,7 @@ _BOUNDS = [number / 20 for number in range(6, 20)]
 _KINDS = tuple(MessageKind)
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedMessage:
-    """A message, and what it is for."""
-
-    language: str
-    text: str
-    kind: MessageKind
-
-
-def read_kinds(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
-    """The messages of a part of `kinds`."""
-    return [
-        MarkedMessage(language_of(path), text.strip(), MessageKind(kind))
-        for path in files_of(folders, "kinds", part)
-        for kind, _, text in (line.partition(":") for line in path.read_text(encoding="utf-8").splitlines())
-        if text.strip()
-    ]
-
-
-def read_for_memory(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
+def read_for_memory(folders: Sequence[Path], part: Part) -> list[SignedMessage]:
     """Messages of the other corpora, which are for memory: questions and what is told.
 
     Not requests for an overview: another head tells of these, whatever their kind.
@@ -74,7 +54,7 @@ def read_for_memory(folders: Sequence[Path], part: Part) -> list[MarkedMessage]:
     drawn = []
     for rows, most in zip((questions, told), _DRAWN[part], strict=True):
         drawn += draw.sample(rows, min(most, len(rows)))
-    return [MarkedMessage(language, text, MessageKind.MEMORY) for language, text in drawn]
+    return [SignedMessage(language, (), text, kind=MessageKind.MEMORY) for language, text in drawn]
 
 
 def main() -> None:
@@ -84,7 +64,7 @@ def main() -> None:
     train_or_measure(
         arguments,
         train=lambda: train(arguments.corpus, *files),
-        measure=lambda part: measure(load_shipped(*files), read_kinds(arguments.corpus, part)),
+        measure=lambda part: _figures(load_shipped(*files), arguments.corpus, part),
         title="kinds of messages",
     )
 
@@ -92,20 +72,27 @@ def main() -> None:
 def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
     """Trains the head on the network of a weight file, chooses its bound on the tuning part, and writes both there."""
     loaded = load_shipped(weights, cache)
-    marked, tuned = ([*read_kinds(corpora, part), *read_for_memory(corpora, part)] for part in (Part.TRAIN, Part.TUNE))
+    marked, tuned = (
+        [*read_kinds(corpora, part), *read_talks(corpora, part), *read_for_memory(corpora, part)]
+        for part in (Part.TRAIN, Part.TUNE)
+    )
     torch.manual_seed(0)
     head = kinds_head(loaded.network.shape.hidden)
-    inputs = summaries(loaded, [row.text for row in marked])
-    labels = torch.tensor([_KINDS.index(row.kind) for row in marked]).split(1)
+    inputs = summaries(loaded, [request_of(row.text, row.turns) for row in marked])
+    labels = torch.tensor([_KINDS.index(_kind(row)) for row in marked]).split(1)
     mean, deviation = inputs.mean(0), inputs.std(0)
     train_head(head, ((inputs - mean) / deviation).split(1), labels, loss=_loss, epochs=30, batch=64, decay=0.01)
     fold_scaling(head.hidden, mean, deviation)
     with torch.no_grad():
-        probabilities = head(summaries(loaded, [row.text for row in tuned])).softmax(-1)
-    bound = choose_bound(probabilities, [row.kind for row in tuned])
+        probabilities = head(summaries(loaded, [request_of(row.text, row.turns) for row in tuned])).softmax(-1)
+    bound = choose_bound(probabilities, [_kind(row) for row in tuned])
     thresholds = Thresholds.model_validate(loaded.settings.thresholds.model_dump() | {"kind": bound})
     parameters = {f"kinds.{name}": parameter for name, parameter in head.named_parameters()}
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
+
+
+def _kind(message: SignedMessage) -> MessageKind:
+    return message.kind or MessageKind.MEMORY
 
 
 def fold_scaling(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:
@@ -140,9 +127,15 @@ def choose_bound(probabilities: Tensor, kinds: Sequence[MessageKind]) -> float:
     return min(_BOUNDS, key=cost)
 
 
-def measure(loaded: LoadedReader, messages: Sequence[MarkedMessage]) -> dict[str, dict[str, float]]:
+def _figures(loaded: LoadedReader, corpora: Sequence[Path], part: Part) -> dict[str, dict[str, float]]:
+    """Those of `kinds`, and of messages in their talks."""
+    talks = measure(loaded, read_talks(corpora, part))
+    return measure(loaded, read_kinds(corpora, part)) | {"in talks": talks["all"]}
+
+
+def measure(loaded: LoadedReader, messages: Sequence[SignedMessage]) -> dict[str, dict[str, float]]:
     """Messages of each kind, the share that is taken for it, and that of those taken for it that are; in percent."""
-    readings = loaded.read([ReadRequest(text=row.text) for row in messages])
+    readings = loaded.read([request_of(row.text, row.turns) for row in messages])
     pairs = [(row, reading.kind) for row, reading in zip(messages, readings, strict=True)]
     figures = {}
     for kind in MessageKind:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from memory.values.understanding.readings import Intent
+from memory.values.understanding.readings import Intent, MessageKind
 from models.body.network_parts import MASKED
 from models.reader.facts_head import FactsHead
 from models.reader.inference import collate, rows_of
@@ -19,6 +19,7 @@ from ..rewriting.examples import chain_loss, collate_edits
 from .examples import FactLabel, ReaderExample
 
 _INTENTS = tuple(Intent)
+_KINDS = tuple(MessageKind)
 _BODY = (
     "input_ids", "attention_mask", "token_type_ids", "covers", "sources", "context_tokens", "context_counts",
     "unit_tokens", "unit_counts", "all_tokens", "all_spans", "gap_tokens", "gaps", "spans",
@@ -35,12 +36,16 @@ def collate_examples(examples: Sequence[ReaderExample], *, pad_id: int, shape: R
     asked = [(row, example.asks) for row, example in enumerate(examples) if example.asks is not None]
     meant = [(row, example.intents) for row, example in enumerate(examples) if example.intents is not None]
     stated = [(row, example.facts) for row, example in enumerate(examples) if example.facts is not None]
+    of_kind = [(row, example.kind) for row, example in enumerate(examples) if example.kind is not None]
+    forgetting = [(row, example.forgets) for row, example in enumerate(examples) if example.forgets is not None]
     rows: dict[str, list[tuple[int, Any]]] = {
         "names": named,
         "edits": edited,
         "asks": asked,
         "intents": meant,
         "facts": stated,
+        "kind": of_kind,
+        "forgets": forgetting,
     }
     labels: dict[str, Tensor] = {
         f"{name}_rows": torch.tensor([row for row, _ in known], dtype=torch.int64) for name, known in rows.items()
@@ -53,6 +58,8 @@ def collate_examples(examples: Sequence[ReaderExample], *, pad_id: int, shape: R
             [label for _, label in edited], [features[row] for row, _ in edited], inside, shape.edits
         )
     labels["asks"] = torch.tensor([float(label) for _, label in asked])
+    labels["kind"] = torch.tensor([_KINDS.index(label) for _, label in of_kind], dtype=torch.int64)
+    labels["forgets"] = torch.tensor([float(label) for _, label in forgetting])
     labels["intents"] = torch.tensor([[float(intent in label) for intent in _INTENTS] for _, label in meant])
     if stated:
         labels |= _collate_facts([label for _, label in stated], [features[row] for row, _ in stated], batch, shape)
@@ -114,11 +121,15 @@ def _collate_facts(
 
 
 def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The losses, summed over rows, of all heads but those trained by themselves (`message_heads`, `qualifiers`)."""
+    """The losses, summed over rows, of all heads but those trained by themselves (`message_heads`, `qualifiers`).
+
+    Those for kinds and for requests to forget learn here too, so that the body does; they are trained again after it.
+    """
     states = network.states(batch)
     body = {name: batch[name] for name in _BODY}
-    intents, ask, *_ = network.message_scores(states, batch)
+    scores_of = network.message_scores(states, batch)
     losses = {name: states.new_zeros(()) for name in ("unmarked", "marked", "place", "segment", "ask", "intent")}
+    losses |= {name: states.new_zeros(()) for name in ("kind", "forget")}
     losses |= {name: states.new_zeros(()) for name in ("object", "predicate", "subject", "time")}
     if len(rows := batch["names_rows"]):
         scores = network.names(states[rows], batch["unit_tokens"][rows], batch["unit_counts"][rows])
@@ -127,9 +138,17 @@ def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str
         some = rows_of(body, rows.tolist())
         losses |= chain_loss(network.edits, network.edits.encode(states[rows], some), batch)
     if len(rows := batch["asks_rows"]):
-        losses["ask"] = functional.binary_cross_entropy_with_logits(ask[rows], batch["asks"], reduction="sum")
+        losses["ask"] = functional.binary_cross_entropy_with_logits(scores_of.ask[rows], batch["asks"], reduction="sum")
     if len(rows := batch["intents_rows"]):
-        losses["intent"] = functional.binary_cross_entropy_with_logits(intents[rows], batch["intents"], reduction="sum")
+        losses["intent"] = functional.binary_cross_entropy_with_logits(
+            scores_of.intents[rows], batch["intents"], reduction="sum"
+        )
+    if len(rows := batch["kind_rows"]):
+        losses["kind"] = functional.cross_entropy(scores_of.kinds[rows], batch["kind"], reduction="sum")
+    if len(rows := batch["forgets_rows"]):
+        losses["forget"] = functional.binary_cross_entropy_with_logits(
+            scores_of.forget[rows], batch["forgets"], reduction="sum"
+        )
     if len(rows := batch["facts_rows"]):
         losses |= _facts_loss(network.facts, states[rows], rows_of(body, rows.tolist()), batch)
     return losses

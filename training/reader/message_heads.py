@@ -29,7 +29,8 @@ from ..shared.chat_corpus import files_of, language_of
 from ..shared.data_sets import Part
 from ..shared.heads import binary_loss, head_parser, percent, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
-from .corpus import read_intents, read_messages
+from .corpus import read_intents, read_messages, read_requests_to_forget, read_talks, signed_lines
+from .examples import request_of
 from .networks import LoadedReader, load_shipped
 
 _BATCH_TOKENS = 4096
@@ -72,22 +73,28 @@ _TRAINING: dict[Kind, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A message, and whether it does what it is read for."""
+    """A message, whether it does what it is read for, and what was said before it."""
 
     language: str
     text: str
     asks: bool
+    turns: tuple[str, ...] = ()
+
+    @property
+    def request(self) -> ReadRequest:
+        """As the reader reads it."""
+        return request_of(self.text, self.turns)
 
 
 def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedText]:
     """The messages of a part that a head of this kind is trained, tuned or measured on."""
     if kind is Kind.OVERVIEW:
         others = _statements(folders) if part is Part.TRAIN else []
-        return [*_signed(folders, kind, part), *others, *_questions(folders, part)]
+        return [*_overviews(folders, part), *others, *_questions(folders, part)]
     if kind is Kind.CHANGES:
         changed = [line for sent in read_all_changes(folders, part) for line in sent if line.marks is not None]
         return [MarkedText(line.language, line.text, asks=bool(line.marks)) for line in changed]
-    overviews = [replace(row, asks=False) for row in _signed(folders, Kind.OVERVIEW, part) if row.asks]
+    overviews = [replace(row, asks=False) for row in _overviews(folders, part) if row.asks]
     messages = [
         MarkedText(row.language, row.text, asks=Intent.FORGET in row.intents)
         for row in (*read_messages(folders, part), *read_intents(folders, part))
@@ -99,17 +106,18 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedT
     ]
     questions = _questions(folders, part)
     asked = random.Random(0).sample(questions, min(_ASKED, len(questions)))
-    return [*_signed(folders, kind, part), *lines, *messages, *overviews, *asked]
+    signed = [
+        MarkedText(row.language, row.text, bool(row.asks_to_forget), row.turns)
+        for row in (*read_requests_to_forget(folders, part), *read_talks(folders, part))
+    ]
+    return [*signed, *lines, *messages, *overviews, *asked]
 
 
-def _signed(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedText]:
-    """The messages of the files of a kind, in which `+` makes the request and `-` does not."""
-    folder = {Kind.OVERVIEW: "overviews", Kind.FORGET: "forget_messages"}[kind]
+def _overviews(folders: Sequence[Path], part: Part) -> list[MarkedText]:
     return [
-        MarkedText(language_of(path), line[2:].strip(), asks=line.startswith("+ "))
-        for path in files_of(folders, folder, part)
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.startswith(("+ ", "- "))
+        MarkedText(language_of(path), text, asks)
+        for path in files_of(folders, "overviews", part)
+        for text, asks in signed_lines(path)
     ]
 
 
@@ -134,26 +142,26 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     marked, tuned = (read_marked(corpora, kind, part) for part in (Part.TRAIN, Part.TUNE))
     torch.manual_seed(0)
     head = ScoreHead(loaded.network.shape.hidden, states=2)
-    inputs = summaries(loaded, [row.text for row in marked]).split(1)
+    inputs = summaries(loaded, [row.request for row in marked]).split(1)
     labels = torch.tensor([float(row.asks) for row in marked]).split(1)
     train_head(head, inputs, labels, loss=binary_loss, **_TRAINING[kind])
     with torch.no_grad():
-        scores = head(summaries(loaded, [row.text for row in tuned])).sigmoid().tolist()
+        scores = head(summaries(loaded, [row.request for row in tuned])).sigmoid().tolist()
     bounds = choose_bounds(kind, scores, [row.asks for row in tuned])
     thresholds = Thresholds.model_validate(loaded.settings.thresholds.model_dump() | bounds)
     parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"thresholds": thresholds}))
 
 
-def summaries(loaded: LoadedReader, texts: Sequence[str]) -> Tensor:
-    """What the network makes of messages as a whole, shape (texts, 2 · hidden); of a long one its beginning."""
-    windows = [(number, loaded.reader.read(ReadRequest(text=text))[0]) for number, text in enumerate(texts)]
+def summaries(loaded: LoadedReader, requests: Sequence[ReadRequest]) -> Tensor:
+    """What the network makes of messages as a whole, shape (requests, 2 · hidden); of a long one its beginning."""
+    windows = [(number, loaded.reader.read(request)[0]) for number, request in enumerate(requests)]
     rows: dict[int, Tensor] = {}
     with evaluating(loaded.network):
         for batch in padded_batches(windows, lambda item: item[1].token_count, max_tokens=_BATCH_TOKENS):
             made = loaded.network.summary(*loaded.states([window for _, window in batch]))
             rows |= {number: row for (number, _), row in zip(batch, made, strict=True)}
-    return torch.stack([rows[number] for number in range(len(texts))])
+    return torch.stack([rows[number] for number in range(len(requests))])
 
 
 def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> dict[str, float]:
@@ -189,7 +197,7 @@ def choose_bounds(kind: Kind, scores: Sequence[float], asks: Sequence[bool]) -> 
 
 def measure(loaded: LoadedReader, kind: Kind, texts: Sequence[MarkedText]) -> dict[str, dict[str, float]]:
     """Recall and the share of others that are taken for one, in percent, of all and by language."""
-    readings = loaded.read([ReadRequest(text=row.text) for row in texts])
+    readings = loaded.read([row.request for row in texts])
     figures = {}
     for language in ("all", *sorted({row.language for row in texts})):
         pairs = [

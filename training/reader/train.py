@@ -38,7 +38,15 @@ from ..shared.learning_curve import Curve
 from ..shared.loop import chosen_options, start, train_all, training_parser
 from ..shared.mix import Mix
 from ..shared.run import Task
-from .corpus import MarkedQuery, read_intents, read_messages, read_queries
+from .corpus import (
+    MarkedQuery,
+    read_intents,
+    read_kinds,
+    read_messages,
+    read_queries,
+    read_requests_to_forget,
+    read_talks,
+)
 from .corpus_mix import AmbiguousMix, JointMix, MessageMix
 from .examples import ReaderExample, request_of
 from .losses import collate_examples, reader_loss
@@ -70,6 +78,8 @@ class ReaderOptions:
         ambiguous: Likewise each query to ask back.
         messages: Likewise each message.
         everyday: Likewise each plain one, as people type them every day.
+        talks: Likewise each message of a talk, of which is known what it is for and what it means.
+        signed: Likewise each message by itself of which is known its kind, or whether it asks to forget something.
         unrelated: Probability that messages of other blocks were said before a message.
         recalled: Likewise each query that refers to an earlier conversation (`recalled_rows`).
         part_of_corpus: Share of the corpus' training rows that is used, for learning curves.
@@ -83,6 +93,8 @@ class ReaderOptions:
     ambiguous: float = 2.0
     messages: float = 2.0
     everyday: float = 2.0
+    talks: float = 0.0
+    signed: float = 0.0
     unrelated: float = 0.4
     recalled: float = 0.5
     part_of_corpus: float = 1.0
@@ -137,6 +149,8 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
     queries = _share(read_queries(arguments.corpus, Part.TRAIN), options.part_of_corpus)
     marked = [*read_messages(arguments.corpus, Part.TRAIN), *read_intents(arguments.corpus, Part.TRAIN)]
     messages = _share(marked, options.part_of_corpus)
+    talks = read_talks(arguments.corpus, Part.TRAIN)
+    signed = [*read_kinds(arguments.corpus, Part.TRAIN), *read_requests_to_forget(arguments.corpus, Part.TRAIN)]
     intents = _taught_intents(queries, arguments)
     mixes: list[Mix[Any, ReaderExample]] = [
         RewritingMix(
@@ -166,6 +180,15 @@ def joint_mix(arguments: argparse.Namespace, options: ReaderOptions, reader: Loa
         MessageMix(
             messages,
             [options.everyday if message.is_everyday else options.messages for message in messages],
+            0.15,
+            options.unrelated,
+            features,
+            shape,
+            seed=seed,
+        ),
+        MessageMix(
+            [*talks, *signed],
+            [options.talks] * len(talks) + [options.signed] * len(signed),
             0.15,
             options.unrelated,
             features,

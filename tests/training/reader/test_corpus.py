@@ -5,7 +5,7 @@ import pytest
 
 from memory.values.predicates import OTHER
 from memory.values.understanding.mentions import EntitySubtype
-from memory.values.understanding.readings import Action, Intent, Qualifier
+from memory.values.understanding.readings import Action, Intent, MessageKind, Qualifier
 from models.body.edit_units import split_edit_units
 from training.names.ner_files import NamedSpan
 from training.reader.corpus import (
@@ -16,6 +16,7 @@ from training.reader.corpus import (
     read_intents,
     read_messages,
     read_queries,
+    read_talks,
 )
 from training.shared.chat_corpus import LANGUAGES, part_of
 from training.shared.data_sets import Part
@@ -215,3 +216,25 @@ def test_messages_of_which_the_intents_alone_are_marked(tmp_path: Path) -> None:
     assert (scrapped.text, scrapped.turns) == ("scrap that", ("my code is 4711",))
     assert (scrapped.intents, scrapped.is_whole) == ((Intent.FORGET,), False)
     assert thanked.intents == (Intent.THANKS, Intent.CHITCHAT)
+
+
+def test_messages_of_a_talk_are_read_after_what_was_said_before_them(tmp_path: Path) -> None:
+    (tmp_path / "talks").mkdir()
+    block = (
+        "@ 2026-03-02\nmemory/statement: the shed is 4417\nmemory/question: and {|the shed|the shed }before?\n"
+        "A: I don't know that.\n@ 2026-03-03\nmemory/forget+statement: bin it, it's changed\n---\n"
+    )
+    (tmp_path / "talks" / "en-w1.txt").write_text(block, encoding="utf-8")
+    told, asked, forgotten = read_talks([tmp_path], Part.TRAIN)
+    assert (told.turns, told.meaning, told.asks_to_forget) == ((), "the shed is 4417", False)
+    assert (asked.text, asked.meaning, asked.kind) == ("and before?", "and the shed before?", MessageKind.MEMORY)
+    assert forgotten.turns == ("the shed is 4417", "and before?", "I don't know that.")
+    assert (forgotten.intents, forgotten.asks_to_forget) == ((Intent.FORGET, Intent.STATEMENT), True)
+
+
+def test_what_our_talks_leave_out_stands_in_what_was_said_before() -> None:
+    said = [message for part in Part for message in read_talks([OURS], part)]
+    assert {message.language for message in said} == set(LANGUAGES)
+    for message in said:
+        assert message.meaning is not None
+        assert not set("{}|") & set(message.text + message.meaning), message.text

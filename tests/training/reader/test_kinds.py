@@ -9,7 +9,8 @@ from memory.values.understanding.readings import MessageKind
 from models.reader.reader import kind_of, reading_of
 from tests.models.reader.test_reader import found
 from tests.models.reader.toys import FOR_MEMORY, read, toy_settings
-from training.reader.kinds import choose_bound, fold_scaling, read_for_memory, read_kinds
+from training.reader.corpus import read_kinds
+from training.reader.kinds import choose_bound, fold_scaling, read_for_memory
 from training.shared.data_sets import Part
 
 KINDS = tuple(MessageKind)

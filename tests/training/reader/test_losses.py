@@ -11,7 +11,7 @@ from torch import Tensor
 
 from memory.values.predicates import PREDICATES
 from memory.values.understanding.mentions import EntitySubtype
-from memory.values.understanding.readings import Intent, Qualifier
+from memory.values.understanding.readings import Intent, MessageKind, Qualifier
 from models.body.network_parts import MASKED
 from models.reader.network import NO_SOURCE, ReaderNetwork
 from tests.models.reader.toys import PAD, SHAPE, read
@@ -30,6 +30,8 @@ PARTS = {
     "asks": {"ask"},
     "intents": {"intent"},
     "facts": {"object", "predicate", "subject", "time"},
+    "kind": {"kind"},
+    "forgets": {"forget"},
 }
 """The losses of each kind of labels."""
 LOSSES = set.union(*PARTS.values())
@@ -54,6 +56,8 @@ def known(*kinds: str) -> ReaderExample:
         "asks": True,
         "intents": (Intent.QUESTION,),
         "facts": label_facts(FACTS, features, SHAPE.facts.span),
+        "kind": MessageKind.STATE,
+        "forgets": True,
     }
     return replace(ReaderExample(features), **{kind: full[kind] for kind in kinds})  # type: ignore[arg-type]
 
@@ -82,11 +86,12 @@ def test_losses_are_sums_over_rows_and_padding_changes_nothing(network: ReaderNe
 
 
 def test_labels_of_a_batch_name_their_rows() -> None:
-    batch = collate_examples(
-        [known("asks"), known("names", "intents"), known("asks", "facts")], pad_id=PAD, shape=SHAPE
-    )
+    examples = [known("asks"), known("names", "intents"), known("asks", "facts"), known("kind", "forgets")]
+    batch = collate_examples(examples, pad_id=PAD, shape=SHAPE)
     rows = {kind: batch[f"{kind}_rows"].tolist() for kind in PARTS}
-    assert rows == {"names": [1], "edits": [], "asks": [0, 2], "intents": [1], "facts": [2]}
+    assert rows == {
+        "names": [1], "edits": [], "asks": [0, 2], "intents": [1], "facts": [2], "kind": [3], "forgets": [3],
+    }  # fmt: skip
     assert batch["asks"].tolist() == [1.0, 1.0]
     assert batch["intents"].sum() == batch["intents"][0, list(Intent).index(Intent.QUESTION)] == 1.0
 

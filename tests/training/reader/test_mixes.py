@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from memory.values.understanding.mentions import EntitySubtype
-from memory.values.understanding.readings import Action, Intent
+from memory.values.understanding.readings import Action, Intent, MessageKind
 from models.reader.features import FeatureReader
 from tests.models.reader.toys import SHAPE
 from training.names.examples import Evidence
 from training.names.ner_chat import ChatWriter
 from training.names.ner_files import MarkedText, NamedSpan
-from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, MarkedReference
+from training.reader.corpus import MarkedFact, MarkedMessage, MarkedQuery, MarkedReference, SignedMessage
 from training.reader.corpus_mix import AmbiguousMix, JointMix, MessageMix, in_lower_case
 from training.reader.examples import ReaderExample
 from training.reader.name_mix import NameMix, NameOptions, NameShare
@@ -193,6 +193,30 @@ def test_an_english_message_may_lose_its_capitals_and_keeps_its_names(reader: Fe
     texts = {example.features.text for example in examples_of(message_mix(reader, lower=1.0))}
     assert texts == {"ann is in rome", "我愛茶"}
     assert {example.features.text for example in examples_of(message_mix(reader))} == {"Ann is in Rome", "我愛茶"}
+
+
+def test_of_a_message_as_a_whole_is_learned_what_is_known_of_it(reader: FeatureReader) -> None:
+    messages = [
+        SignedMessage("zh-Hans", ("我在北京",), "它好吗", MessageKind.MEMORY, False, (Intent.QUESTION,), "北京好吗"),
+        SignedMessage("zh-Hans", (), "早安", MessageKind.GREETING),
+        SignedMessage("zh-Hans", (), "忘了吧", asks_to_forget=True),
+    ]
+    mix = MessageMix(messages, [1.0] * 3, 0.0, 0.0, reader, SHAPE, seed=1)
+    asked, greeting, request = sorted(examples_of(mix), key=lambda example: messages_of(messages, example))
+    assert (asked.kind, asked.forgets, asked.intents, asked.asks) == (
+        MessageKind.MEMORY, False, (Intent.QUESTION,), False,
+    )  # fmt: skip
+    assert asked.edits is not None
+    assert asked.edits.is_exact
+    assert (greeting.kind, greeting.forgets, greeting.intents, greeting.edits) == (
+        MessageKind.GREETING, None, None, None,
+    )  # fmt: skip
+    assert (request.kind, request.forgets) == (None, True)
+
+
+def messages_of(messages: list[SignedMessage], example: ReaderExample) -> int:
+    """The place of an example's message."""
+    return [message.text for message in messages].index(example.features.text)
 
 
 def test_messages_of_other_blocks_come_before_a_message_and_change_nothing_of_it(reader: FeatureReader) -> None:
