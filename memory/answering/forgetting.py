@@ -1,4 +1,7 @@
-"""What is said to a request to forget: what is gone, which is meant, or that there was nothing; never a value."""
+"""What is said to a request to forget: what is gone, which is meant, or that there was nothing; never a value of it.
+
+Of a message that is forgotten in part the other part is quoted, so that the user sees what stays.
+"""
 
 from collections.abc import Sequence
 
@@ -21,6 +24,11 @@ _SENTENCES = {
 
 def forget_reply(report: ForgetReport, phrases: Phrases) -> str:
     """The reply to a request to forget."""
+    if report.kept:
+        opening, closing = phrases.quotation_marks[0], phrases.quotation_marks[1]
+        rests = [f"{opening}{phrases.nested(rest)}{closing}" for rest in report.kept]
+        things = listed(names_of(report.things, phrases), phrases)
+        return phrases.forgotten_in_part.format(things=things, rests=listed(rests, phrases))
     is_one = report.outcome is ForgetOutcome.WHICH and len(report.things) == 1
     sentence: str = getattr(phrases, "forget_this" if is_one else _SENTENCES[report.outcome])
     return sentence.format(things=listed(names_of(report.things, phrases), phrases))

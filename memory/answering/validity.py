@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from ..language.phrases import Phrases
+from ..language.sentences import join_clauses, split_clauses
 from ..values.facts import SPEAKER, Doubt, Standing, Validity
 from ..values.text import fold_lower, normalise
 
-_CLAUSE = re.compile(r"(?:[^，。！？；\n,.!?;]|[,.!?;](?=\S))+(?:[，。！？；\n]|[,.!?;](?=\s|$))*\s*")
 _NUMERAL = re.compile(r"[\d一二三四五六七八九十百千]")
-_JOINING = re.compile(r"^(?:and|but|so|而且|而|但是?|不過|不过|然後|然后)[\s,，]+|[\s,，;；]+$", re.IGNORECASE)
 
 
 def valid_part(text: str, validity: Sequence[Validity]) -> str:
@@ -21,11 +20,11 @@ def valid_part(text: str, validity: Sequence[Validity]) -> str:
     if not outdated:
         return text
     current = [fact for fact in validity if fact.standing is not Standing.OUTDATED]
-    clauses = _CLAUSE.findall(text)
+    clauses = split_clauses(text)
     cut = [clause for clause in clauses if _states(clause, outdated) and not _states(clause, current)]
     if not cut and not current:
         return ""
-    return _JOINING.sub("", "".join(clause for clause in clauses if clause not in cut)).strip()
+    return join_clauses(clause for clause in clauses if clause not in cut)
 
 
 def words_that_hold(text: str, words: str, validity: Sequence[Validity], known: Sequence[Validity]) -> str | None:
@@ -81,10 +80,10 @@ def _is_over(fact: Validity) -> bool:
 def without_doubtful(text: str, validity: Sequence[Validity], relevance: Callable[[str], int]) -> str:
     """A text without the clauses that state something in doubt, where the others are more relevant to the question."""
     doubtful = [fact for fact in validity if fact.standing is Standing.DOUBTFUL]
-    clauses = _CLAUSE.findall(text)
+    clauses = split_clauses(text)
     firm = "".join(clause for clause in clauses if not _states(clause, doubtful))
     unsure = "".join(clause for clause in clauses if _states(clause, doubtful))
-    return _JOINING.sub("", firm).strip() if relevance(firm) > relevance(unsure) else text
+    return join_clauses([firm]) if relevance(firm) > relevance(unsure) else text
 
 
 def stated_in(text: str, validity: Sequence[Validity]) -> list[Validity]:

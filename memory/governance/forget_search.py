@@ -22,6 +22,7 @@ from ..values.understanding.mentions import KNOWN_NAME
 from ..values.understanding.readings import OVER, Intent
 from .forget_choices import choose
 from .forget_matches import Match, best_matches, match_words, weigh_together
+from .forget_parts import Rest, find_rests
 from .forget_reading import read_matches
 from .forget_targets import STATES, ForgetTarget, find_target
 
@@ -52,6 +53,7 @@ class Meant:
         memories: Memories of what was said.
         entities: Entities that are forgotten altogether.
         messages: The log entries that stated or quote it, replies included.
+        rests: What stays of them.
     """
 
     outcome: ForgetOutcome
@@ -60,6 +62,7 @@ class Meant:
     memories: tuple[Memory, ...] = ()
     entities: tuple[Entity, ...] = ()
     messages: tuple[Resource, ...] = ()
+    rests: tuple[Rest, ...] = ()
 
 
 NOT_FOUND = Meant(ForgetOutcome.NOT_FOUND)
@@ -132,10 +135,15 @@ async def _search(
     of_facts = _meant_facts(list({fact.fact_id: fact for fact in meant_facts}.values()), memories)
     stating = {memory.memory_id for memory in of_facts.memories}
     more = [match.memory for match in found.matches if match.memory and match.memory.memory_id not in stating]
+    memories = [*of_facts.memories, *more]
+    rests = await find_rests(unit, request, target, memories, of_facts.facts, reader=reader) if reader else []
+    staying = {fact.fact_id for rest in rests for fact in rest.facts}
+    facts = [fact for fact in facts if fact.fact_id not in staying]
     gone = [(match.memory, _gone_with(match, facts)) for match in found.matches]
     told = [memory for memory, stated in gone if memory and not _names_briefly(stated)]
     things = _things_of([fact for _, stated in gone if _names_briefly(stated) for fact in stated], told)
-    return Meant(ForgetOutcome.REMOVED, things, of_facts.facts, (*of_facts.memories, *more))
+    removed = tuple(fact for fact in of_facts.facts if fact.fact_id not in staying)
+    return Meant(ForgetOutcome.REMOVED, things, removed, tuple(memories), rests=tuple(rests))
 
 
 async def _picked(unit: UnitOfWork, request: ForgetRequest, analyzer: KeywordAnalyzer) -> Meant | None:
@@ -206,7 +214,8 @@ async def _named(
     if target.predicates:
         return []
     mentions = request.extraction.mentions
-    ids = [mention.entity_id for mention in mentions if mention.source == KNOWN_NAME and mention.entity_id]
+    meant = [mention for mention in mentions if any(fold_lower(mention.text) in clause for clause in target.asking)]
+    ids = [mention.entity_id for mention in meant if mention.source == KNOWN_NAME and mention.entity_id]
     found = await unit.entities.get(list(dict.fromkeys(ids)))
     words = {term for entity in found for name in entity.names for term in analyzer.content_terms(name)}
     return found if target.everything or target.terms <= words else []
@@ -337,10 +346,10 @@ def _things_of(facts: Iterable[Fact], memories: Iterable[Memory] = ()) -> tuple[
     return (*map(_of_facts, _by_statement(facts)), *map(_of_memory, memories))
 
 
-def _gone_with(match: Match, facts: Iterable[Fact]) -> Sequence[Fact]:
-    """The facts that are meant, and behind them those that go with them: a message goes whole."""
+def _gone_with(match: Match, facts: Sequence[Fact]) -> Sequence[Fact]:
+    """Of these facts those that are meant, and behind them the others of the message."""
     stated = _stated_in(match.memory.resource_id, facts) if match.memory else []
-    return [*match.facts, *(fact for fact in stated if fact not in match.facts)]
+    return [*(fact for fact in match.facts if fact in facts), *(fact for fact in stated if fact not in match.facts)]
 
 
 def _stated_in(entry: str, facts: Iterable[Fact]) -> list[Fact]:

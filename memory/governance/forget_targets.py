@@ -61,6 +61,7 @@ class ForgetTarget:
 
     Args:
         text: The request as it was said.
+        asking: Its clauses up to the one that asks, folded: those after it say why, or what stays.
         words: The words that it is found by, as the keyword index has them.
         terms: Those of the request without the words that name a predicate.
         predicates: Predicates that it names.
@@ -70,6 +71,7 @@ class ForgetTarget:
     """
 
     text: str
+    asking: tuple[str, ...]
     words: frozenset[str]
     terms: frozenset[str]
     predicates: frozenset[str]
@@ -92,17 +94,21 @@ def find_target(message: str, analyzer: KeywordAnalyzer) -> ForgetTarget:
     """What a message asks to forget, by the clause that asks, or the one before it; the others say why."""
     clauses = [clause for clause in _CLAUSE_END.split(fold_lower(message)) if clause.strip()]
     asking = next((place for place, clause in enumerate(clauses) if has_forget_word(clause)), 0)
-    everything = _EVERYTHING.search(fold_lower(message)) is not None
-    for clause in clauses[asking : asking + 1] + clauses[:asking][::-1][:1]:
-        target = _target(message, clause, analyzer, everything=everything)
+    asked = tuple(clauses[: asking + 1])
+    everything = any(map(_EVERYTHING.search, asked))
+    for clause in asked[::-1][:2]:
+        target = _target(message, clause, asked, analyzer, everything=everything)
         if not target.points_back:
             return target
+    everything = _EVERYTHING.search(fold_lower(message)) is not None
     points = _POINTS.search(fold_lower(message)) is not None
     nothing: frozenset[str] = frozenset()
-    return ForgetTarget(message, nothing, nothing, nothing, everything=everything, is_own=False, points=points)
+    return ForgetTarget(message, asked, nothing, nothing, nothing, everything=everything, is_own=False, points=points)
 
 
-def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything: bool) -> ForgetTarget:
+def _target(
+    message: str, clause: str, asked: tuple[str, ...], analyzer: KeywordAnalyzer, *, everything: bool
+) -> ForgetTarget:
     predicates = frozenset(name for name, words in _PREDICATE_WORDS.items() if words.search(clause))
     rest = clause
     for name in predicates:
@@ -110,6 +116,7 @@ def _target(message: str, clause: str, analyzer: KeywordAnalyzer, *, everything:
     is_own = _OWN.search(rest) is not None
     return ForgetTarget(
         message,
+        asked,
         other_terms(clause, analyzer),
         other_terms(rest, analyzer),
         predicates,

@@ -36,15 +36,25 @@ def report_of(meant: Meant) -> ForgetReport:
         memories=len(meant.memories),
         entities=len(meant.entities),
         turns={session_id: tuple(ids) for session_id, ids in turns.items()},
+        kept=tuple(rest.memory.text for rest in meant.rests),
     )
 
 
 async def forget(unit: UnitOfWork, request: Resource, meant: Meant) -> ForgetReport:
-    """Removes what is meant and notes, by ids alone, that the user asked for it; the caller commits."""
+    """Removes what is meant and notes, by ids alone, that the user asked for it; the caller commits.
+
+    What stays of a message is a new entry of the log, from which nothing is learned again: its facts hang on it now.
+    """
     at = request.created_at
     for fact in meant.facts:
         emptied = dict.fromkeys(("subject_id", "object_id", "time", "details"), None) | {"subject": "", "object": ""}
         await unit.facts.update(fact.model_copy(update={**emptied, "status": FactStatus.DELETED, "updated_at": at}))
+    for rest in meant.rests:
+        await unit.log.append([rest.entry])
+        await unit.log.mark_learned([rest.entry.resource_id])
+        await unit.memories.save([rest.memory])
+        for fact in rest.facts:
+            await unit.facts.update(fact)
     said = [memory_id(request.user_id, message.resource_id) for message in meant.messages]
     await unit.memories.delete(list(dict.fromkeys([*(memory.memory_id for memory in meant.memories), *said])))
     entities = [*meant.entities, *await _without_evidence(unit, meant)]

@@ -47,6 +47,7 @@ class Phrases:
     unwritten: str
 
     forgotten: str
+    forgotten_in_part: str
     forgotten_already: str
     forget_which: str
     forget_this: str
@@ -132,6 +133,7 @@ TRADITIONAL = Phrases(
     nobody="這段對話沒有說明是誰說的，所以我沒有查記憶，也不會記下來。",
     unwritten="這裡沒有語言模型可以寫這個。",
     forgotten="好的，已從記憶裡刪除：{things}。我不會再提起。",
+    forgotten_in_part="好的，已從記憶裡刪除：{things}。一起說的{rests}還留著。",
     forgotten_already="這件事先前已經刪除了。",
     forget_which="您要我忘掉的是哪一件：{things}？在您說明之前，我什麼都不會刪。",
     forget_this="您要我忘掉的是{things}嗎？在您確認之前，我什麼都不會刪。",
@@ -219,6 +221,7 @@ SIMPLIFIED = Phrases(
     nobody="这段对话没有说明是谁说的，所以我没有查记忆，也不会记下来。",
     unwritten="这里没有语言模型可以写这个。",
     forgotten="好的，已从记忆里删除：{things}。我不会再提起。",
+    forgotten_in_part="好的，已从记忆里删除：{things}。一起说的{rests}还留着。",
     forgotten_already="这件事之前已经删除了。",
     forget_which="您要我忘掉的是哪一件：{things}？在您说明之前，我什么都不会删。",
     forget_this="您要我忘掉的是{things}吗？在您确认之前，我什么都不会删。",
@@ -312,6 +315,7 @@ ENGLISH = Phrases(
     nobody="Nothing says whose conversation this is, so I have looked nothing up and keep nothing of it.",
     unwritten="There is no language model here that could write this.",
     forgotten="Done. Removed from memory: {things}. I will not bring it up again.",
+    forgotten_in_part="Done. Removed from memory: {things}. What you said with it stays: {rests}.",
     forgotten_already="That was removed earlier.",
     forget_which="Which one should I forget: {things}? Until you say, I remove nothing.",
     forget_this="Should I forget {things}? Until you say so, I remove nothing.",

@@ -36,6 +36,8 @@ class FoundLine:
     """Probability that a request to forget means this line, of a sum of 1 over all lines and none."""
     replaced: float = 0.0
     """The same, that this line holds no longer after a message."""
+    clause: float = 1.0
+    """Probability that a request to forget means this clause of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,9 @@ def find_answers(network: AnswerNetwork, features: Sequence[AnswerFeatures], *, 
 
 def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[str, Tensor]) -> list[FoundAnswer]:
     states = network.states(batch)
-    scores, outdated, none, *shared = network.line_scores(states, batch)
+    scores, outdated, none, *shared, of_clauses = network.line_scores(states, batch)
     meant, replaced = (functional.pad(of_head, (1, 0)).softmax(1)[:, 1:].tolist() for of_head in shared)
+    clauses = (torch.ones_like(of_clauses) if network.clause is None else of_clauses.sigmoid()).tolist()
     answers = (scores - none[:, None]).sigmoid().tolist()
     unanswered = torch.cat([none[:, None], scores], dim=1).softmax(1)[:, 0].tolist()
     held_once = outdated.sigmoid().tolist()
@@ -132,6 +135,7 @@ def _find(network: AnswerNetwork, rows: Sequence[AnswerFeatures], batch: dict[st
                 words=words[number][read],
                 meant=meant[number][read],
                 replaced=replaced[number][read],
+                clause=clauses[number][read],
             )
         results.append(FoundAnswer(tuple(lines[line] for line in range(len(lines))), unanswered[number]))
     return results

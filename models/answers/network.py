@@ -30,6 +30,7 @@ class AnswerShape(Value):
         hidden: Width of the body.
         meant: Whether it has the head that says which lines a request to forget means.
         replaced: Whether it has the head that says which lines a message replaces.
+        clause: Whether it has the head that says which clauses of a message a request to forget means.
     """
 
     ranks: int = MAX_ANSWER_LINES
@@ -39,6 +40,7 @@ class AnswerShape(Value):
     hidden: int = 384
     meant: bool = False
     replaced: bool = False
+    clause: bool = False
 
 
 class LineScores(NamedTuple):
@@ -51,6 +53,8 @@ class LineScores(NamedTuple):
         meant: How much the question, as a request to forget, means the line, (batch, lines): scores of a softmax over
             the lines and none, whose score is 0; all `MASKED` without a head.
         replaced: The same for the question as a message after which the line holds no longer.
+        clause: Log-odds that the question, as a request to forget, means the line, where the lines are the clauses of
+            one message, (batch, lines); all `MASKED` without a head.
     """
 
     answers: Tensor
@@ -58,6 +62,7 @@ class LineScores(NamedTuple):
     none: Tensor
     meant: Tensor
     replaced: Tensor
+    clause: Tensor
 
 
 class AnswerNetwork(nn.Module):
@@ -90,6 +95,7 @@ class AnswerNetwork(nn.Module):
         self.wordless_score = nn.Linear(hidden, 2)
         self.meant = ScoreHead(hidden, states=5) if shape.meant else None
         self.replaced = ScoreHead(hidden, states=5) if shape.replaced else None
+        self.clause = ScoreHead(hidden, states=5) if shape.clause else None
         for embedding in (self.ranks, self.ages, self.roles):
             nn.init.normal_(embedding.weight, std=0.01)
 
@@ -148,11 +154,11 @@ class AnswerNetwork(nn.Module):
         best = (answers.softmax(1)[..., None] * hidden).sum(1)  # (batch, hidden)
         summary = torch.cat([states[:, 0], asked, best], dim=-1)
         none: Tensor = self.none_score(self.dropout(functional.gelu(self.none_hidden(summary))))[:, 0]
-        meant, replaced = (
+        of_heads = (
             torch.full_like(answers, MASKED) if head is None else head(inputs).masked_fill(missing, MASKED)
-            for head in (self.meant, self.replaced)
+            for head in (self.meant, self.replaced, self.clause)
         )
-        return LineScores(answers, outdated, none, meant, replaced)
+        return LineScores(answers, outdated, none, *of_heads)
 
     def word_scores(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Where the words that answer begin and end in each line.

@@ -159,6 +159,7 @@ def reading_of(found: "FoundAnswer", settings: "AnswerSettings") -> AnswerReadin
                 words=line.words,
                 meant=line.meant,
                 replaced=line.replaced,
+                clause=line.clause,
             )
             for line in found.lines
         ),

@@ -25,6 +25,7 @@ class FakeAnswerReader(AnswerReader):
         answers: By question, the lines that answer.
         outdated: By question, the lines of which another took the place.
         replaced: By message, parts of the lines that hold no longer after it.
+        clauses: By request to forget, parts of the clauses that it means; any other means all.
         words: The probability of the words that answer.
         unlikely: The probability of what is not scripted.
         error: Raised by every call.
@@ -36,6 +37,7 @@ class FakeAnswerReader(AnswerReader):
         answers: Mapping[str, Lines] | None = None,
         outdated: Mapping[str, Lines] | None = None,
         replaced: Mapping[str, Sequence[str]] | None = None,
+        clauses: Mapping[str, Sequence[str]] | None = None,
         words: float = 1.0,
         unlikely: float = _UNLIKELY,
         error: JiyiError | None = None,
@@ -43,6 +45,7 @@ class FakeAnswerReader(AnswerReader):
         self.answers = dict(answers or {})
         self.outdated = dict(outdated or {})
         self.replaced = dict(replaced or {})
+        self.clauses = dict(clauses or {})
         self.words = words
         self.unlikely = unlikely
         self.error = error
@@ -64,13 +67,21 @@ class FakeAnswerReader(AnswerReader):
         meant = [_scripted(scripted, line) is not None for line in request.lines]
         share = _SURE / max(1, sum(meant))
         lines = tuple(
-            line.model_copy(update={"meant": share * is_meant, "replaced": _SURE * is_replaced})
-            for line, is_meant, is_replaced in zip(lines, meant, self._replaced(request), strict=True)
+            line.model_copy(
+                update={"meant": share * is_meant, "replaced": _SURE * is_replaced, "clause": _SURE * is_clause}
+            )
+            for line, is_meant, is_replaced, is_clause in zip(
+                lines, meant, self._replaced(request), self._clauses(request), strict=True
+            )
         )
         return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
 
     def _replaced(self, request: AnswerReadRequest) -> list[bool]:
         parts = self.replaced.get(request.question, ())
+        return [any(part in line.text for part in parts) for line in request.lines]
+
+    def _clauses(self, request: AnswerReadRequest) -> list[bool]:
+        parts = self.clauses.get(request.question, ("",))
         return [any(part in line.text for part in parts) for line in request.lines]
 
     def _line(self, question: str, line: DatedLine) -> LineReading:

@@ -2,10 +2,10 @@
 
     python -m training.answers.line_heads KIND --corpus FOLDER … --weights FILE.safetensors --cache MODELS [--part tune]
 
-KIND is `meant`, which lines a request to forget means, or `replaced`, which lines hold no longer after a message. The
-network has learned to compare a question with lines; a small head on its frozen states takes minutes and changes
-nothing else that it finds. With `--part` nothing is trained: the head of the file is measured on that part. The last
-line is JSON.
+KIND is `meant`, which lines a request to forget means, `clause`, which clauses of a message it means, or `replaced`,
+which lines hold no longer after a message. The network has learned to compare a question with lines; a small head on
+its frozen states takes minutes and changes nothing else that it finds. With `--part` nothing is trained: the head of
+the file is measured on that part. The last line is JSON.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from memory.governance.forget_matches import likely_places
+from memory.governance.forget_parts import meant_clauses
 from memory.governance.forget_targets import find_target
 from memory.language.keywords import KeywordAnalyzer
 from memory.learning.replacements import REPLACED_FROM
@@ -24,13 +25,13 @@ from models.batching.engine import padded_batches
 from models.body.network_parts import ScoreHead, evaluating
 
 from ..shared.data_sets import Part
-from ..shared.heads import head_parser, percent, softmax_loss, train_head, train_or_measure
+from ..shared.heads import binary_loss, head_parser, percent, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
 from .marked_requests import Kind, MarkedRequest, among_others, read_marked
 from .networks import LoadedAnswerReader, load_shipped
 
 _BATCH_TOKENS = 4096
-_EPOCHS = 40
+_EPOCHS = {Kind.MEANT: 40, Kind.REPLACED: 40, Kind.CLAUSE: 15}
 _ROWS = 16
 _DECAY = 0.02
 _ANALYZER = KeywordAnalyzer()
@@ -61,7 +62,8 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
     labels = [torch.tensor(row.marks) for row in marked]
     torch.manual_seed(0)
     head = ScoreHead(loaded.network.shape.hidden, states=5)
-    train_head(head, inputs, labels, loss=softmax_loss, epochs=_EPOCHS, batch=_ROWS, decay=_DECAY)
+    loss = binary_loss if kind is Kind.CLAUSE else softmax_loss
+    train_head(head, inputs, labels, loss=loss, epochs=_EPOCHS[kind], batch=_ROWS, decay=_DECAY)
     shape = loaded.settings.shape.model_copy(update={kind.value: True})
     parameters = {f"{kind}.{name}": parameter for name, parameter in head.named_parameters()}
     replace_weights(weights, parameters, loaded.settings.model_copy(update={"shape": shape}))
@@ -93,7 +95,7 @@ def inputs_of(loaded: LoadedAnswerReader, requests: Sequence[AnswerReadRequest])
 def measure(loaded: LoadedAnswerReader, kind: Kind, marked: Sequence[MarkedRequest]) -> dict[str, dict[str, float]]:
     """What would become of the messages, in percent, of all and by language."""
     readings = loaded.read([row.request for row in marked])
-    of_kind = _forgotten if kind is Kind.MEANT else _replaced
+    of_kind = {Kind.MEANT: _forgotten, Kind.REPLACED: _replaced, Kind.CLAUSE: count_parts}[kind]
     figures = {}
     for language in ("all", *sorted({row.language for row in marked})):
         figures[language] = of_kind(
@@ -119,6 +121,27 @@ def _outcome(marked: MarkedRequest, reading: AnswerReading) -> str | None:
     if not is_sure:
         return "asked" if likely else "not found"
     return "right" if likely == [number for number, share in enumerate(marked.marks) if share] else "wrong"
+
+
+def count_parts(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, float]:
+    """Of messages meant in part how many would lose just that, more, or not all of it; of others what would stay."""
+    outcomes = [
+        ([bool(mark) for mark in row.marks], meant_clauses([line.clause for line in reading.lines]))
+        for row, reading in read
+    ]
+    parts = [(meant, gone) for meant, gone in outcomes if not all(meant)]
+    whole = [gone for meant, gone in outcomes if all(meant)]
+    left = [any(m and not g for m, g in zip(meant, gone, strict=True)) for meant, gone in parts]
+    lost = [any(g and not m for m, g in zip(meant, gone, strict=True)) for meant, gone in parts]
+    return {
+        "meant in part": len(parts),
+        "right": percent(sum(meant == gone for meant, gone in parts), len(parts)),
+        "more goes": percent(sum(lost), len(parts)),
+        "all goes": percent(sum(all(gone) for _, gone in parts), len(parts)),
+        "something stays": percent(sum(left), len(parts)),
+        "meant whole": len(whole),
+        "of these something stays": percent(sum(not all(gone) for gone in whole), len(whole)),
+    }
 
 
 def _replaced(read: Sequence[tuple[MarkedRequest, AnswerReading]]) -> dict[str, float]:

@@ -74,10 +74,17 @@ def answer_loss(network: AnswerNetwork, batch: Mapping[str, Tensor]) -> dict[str
         "outdated": _OUTDATED_SHARE * replaced,
         "words": _WORDS_SHARE * _words_loss(network.word_scores(states, batch), batch["words"]),
         **{
-            kind.value: (share_losses(of_kind, batch["marks"]) * is_kind).sum()
+            kind.value: (_kind_losses(kind, of_kind, batch["marks"]) * is_kind).sum()
             for kind, of_kind, is_kind in zip(Kind, of_kinds, batch["is_kind"], strict=True)
         },
     }
+
+
+def _kind_losses(kind: Kind, scores: Tensor, marks: Tensor) -> Tensor:
+    """The loss of each row, shape (batch,): clauses are meant each by itself, lines share one probability with none."""
+    if kind is not Kind.CLAUSE:
+        return share_losses(scores, marks)
+    return functional.binary_cross_entropy_with_logits(scores, marks, reduction="none").sum(1)
 
 
 def _words_loss(scores: Tensor, words: Tensor) -> Tensor:

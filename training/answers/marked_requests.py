@@ -13,7 +13,7 @@ from memory.ports.models.answer_reading import MAX_ANSWER_LINES, AnswerReadReque
 from memory.values.understanding.dialogue import Role
 
 from ..corpora.changes import read_all_changes
-from ..corpora.lines import MarkedLine, read_forgets
+from ..corpora.lines import MarkedClauses, MarkedLine, read_forget_parts, read_forgets
 from ..corpora.questions import MarkedLines, read_answers
 from ..shared.data_sets import Part
 
@@ -27,6 +27,8 @@ class Kind(StrEnum):
 
     MEANT = "meant"
     REPLACED = "replaced"
+    CLAUSE = "clause"
+    """Which clauses of one message a request to forget means: each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class MarkedRequest:
 
 def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedRequest]:
     """The marked messages of a part, each with the lines beside it; to learn from, few that replace nothing."""
+    if kind is Kind.CLAUSE:
+        return [_of_clauses(marked) for marked in read_forget_parts(folders, part)]
     sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
     read = [marked for of_user in sent for marked in _marked(of_user, kind)]
     if kind is Kind.MEANT or part is not Part.TRAIN:
@@ -107,6 +111,13 @@ def _marked(sent: Sequence[MarkedLine], kind: Kind) -> list[MarkedRequest]:
         if line.is_said:
             said.append(DatedLine(text=line.text, said_at=line.at))
     return found
+
+
+def _of_clauses(marked: MarkedClauses) -> MarkedRequest:
+    lines = tuple(DatedLine(text=clause, said_at=marked.said_at) for clause in marked.clauses)
+    marks = tuple(float(number in marked.meant) for number in range(len(lines)))
+    request = AnswerReadRequest(question=marked.request, lines=lines, now=marked.at)
+    return MarkedRequest(Kind.CLAUSE, marked.language, request, marks)
 
 
 def _beside(message: str, said: Sequence[DatedLine], kind: Kind) -> list[int]:

@@ -31,6 +31,7 @@ class AnswerOptions:
         answers: How often an epoch reads each question of this source, on average; likewise the following.
         meant: How often each request to forget.
         replaced: How often each message of which it is known what it replaces.
+        clause: How often each request to forget a message, or a part of it.
         dropped: Probability that the lines that answer are left out, so that nothing answers.
         dropped_passages: Likewise of questions about documents.
         fewer: Probability that other lines are left out.
@@ -47,6 +48,7 @@ class AnswerOptions:
     articles: float = 1.0
     meant: float = 0.0
     replaced: float = 0.0
+    clause: float = 0.0
     dropped: float = 0.1
     dropped_passages: float = 0.3
     fewer: float = 0.3

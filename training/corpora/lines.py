@@ -1,6 +1,6 @@
 """Reads what users said, line by line, with what some lines do to earlier ones: they ask to forget, or replace them.
 
-The formats of the folders `forgets` and `changes` are described in the corpus' README.
+The formats of the folders `forgets`, `forget_parts` and `changes` are described in the corpus' README.
 """
 
 import re
@@ -13,6 +13,7 @@ from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
 
 _SAID = re.compile(r"\d+ (.+)")
+_NUMBERED = re.compile(r"(?P<number>\d+) (?P<text>.+)")
 _CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*[\d ,]+)?$")
 _MINUTE = timedelta(minutes=1)
 
@@ -46,6 +47,37 @@ def read_forgets(folders: Sequence[Path], part: Part) -> list[list[MarkedLine]]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class MarkedClauses:
+    """A message, clause by clause, with a request to forget all or a part of it.
+
+    Attributes:
+        language: Of `chat_corpus.LANGUAGES`.
+        at: When the request was sent.
+        request: The request.
+        said_at: When the message was sent.
+        clauses: Of the message.
+        meant: Numbers, from 0, of the clauses that the request means; not empty.
+    """
+
+    language: str
+    at: datetime
+    request: str
+    said_at: datetime
+    clauses: tuple[str, ...]
+    meant: frozenset[int]
+
+
+def read_forget_parts(folders: Sequence[Path], part: Part) -> list[MarkedClauses]:
+    """The messages of several clauses of `forget_parts` that requests mean, all or a part of them."""
+    return [
+        marked
+        for path in files_of(folders, "forget_parts", part)
+        for block in blocks(path)
+        for marked in _forget_parts(block, language_of(path))
+    ]
+
+
 def read_changes(folders: Sequence[Path], part: Part) -> list[list[MarkedLine]]:
     """The lines of each user of `changes`, all marked, in the order in which they were sent."""
     return [
@@ -63,6 +95,22 @@ def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[Marked
             yield MarkedLine(language, at, text.strip(), _marks(numbers, share), is_said=False)
         elif found := _SAID.match(line):
             yield MarkedLine(language, at, found.group(1))
+
+
+def _forget_parts(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedClauses]:
+    said: dict[int, tuple[datetime, tuple[str, ...]]] = {}
+    for at, line in _dated(block):
+        if line.startswith("R: "):
+            text, _, numbers = line[3:].rpartition("=>")
+            meant: dict[int, set[int]] = {}
+            for message, clause in re.findall(r"(\d+)\.(\d+)", numbers):
+                meant.setdefault(int(message), set()).add(int(clause) - 1)
+            for message, clauses in meant.items():
+                said_at, parts = said[message]
+                if len(parts) > 1:
+                    yield MarkedClauses(language, at, text.strip(), said_at, parts, frozenset(clauses))
+        elif found := _NUMBERED.match(line):
+            said[int(found["number"])] = at, tuple(part.strip() for part in found["text"].split("|"))
 
 
 def _changes(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:

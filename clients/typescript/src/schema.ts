@@ -5328,7 +5328,8 @@ export interface components {
          * @description What became of a request to forget.
          *
          *     `things` are what is gone, or with `which` what the user has to choose from, without their values: of facts subject
-         *     (null for the user) and predicate, of what is forgotten altogether its name, of a message when it was said.
+         *     (null for the user) and predicate, of what is forgotten altogether its name, of a message when it was said. `kept`
+         *     is what stays of messages of which only a part is gone, word for word.
          */
         ForgetReply: {
             /**
@@ -5341,6 +5342,11 @@ export interface components {
              * @default 0
              */
             facts?: number;
+            /**
+             * Kept
+             * @default []
+             */
+            kept?: string[];
             /**
              * Memories
              * @default 0

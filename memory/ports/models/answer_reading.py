@@ -47,6 +47,8 @@ class LineReading(Value):
         meant: The share of the probability that the question, as a request to forget, means this line: over all lines
             and none the sum is 1.
         replaced: The same, that after the question, as a message, what this line says holds no longer.
+        clause: The probability that the question, as a request to forget, means this line, where the lines are the
+            clauses of one message which is meant, 0 to 1; 1 where it cannot be told.
     """
 
     answers: float
@@ -56,6 +58,7 @@ class LineReading(Value):
     words: float = 1.0
     meant: float = 0.0
     replaced: float = 0.0
+    clause: float = 1.0
 
 
 class AnswerReading(Value):

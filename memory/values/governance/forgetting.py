@@ -71,6 +71,7 @@ class ForgetReport(Value):
         memories: How many memories of what was said.
         entities: How many entities.
         turns: Ids of the turns that sessions must forget, by session.
+        kept: What stays of messages of which only a part is gone, word for word.
     """
 
     outcome: ForgetOutcome
@@ -79,3 +80,4 @@ class ForgetReport(Value):
     memories: int = 0
     entities: int = 0
     turns: dict[str, tuple[str, ...]] = {}
+    kept: tuple[str, ...] = ()

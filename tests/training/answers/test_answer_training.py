@@ -191,7 +191,7 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     arguments = ["CORPUS", "--corpus", "MORE", "--out", "OUT", "--cache", "MODELS", "--weights", "W.safetensors"]
     monkeypatch.setattr("sys.argv", ["recipe", *arguments])
     recipe.main()
-    *stages, (exporting, export), of_meant, of_replaced = ran
+    *stages, (exporting, export), of_meant, of_replaced, of_clauses = ran
     assert [name for name, _ in stages] == ["answers.train"] * len(recipe.STAGES)
     assert all(given[:3] == ["CORPUS", "--corpus", "MORE"] and "--resume" in given for _, given in stages)
     files = {stage.name: f"OUT/{stage.name}/checkpoint.pt" for stage in recipe.STAGES} | {
@@ -199,7 +199,8 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
         "evened": "OUT/scenarios/evened.pt",
         "with_near": "OUT/near/with_near.pt",
         "with_nearer": "OUT/nearer/with_nearer.pt",
-        "shipped": "OUT/twins/shipped.pt",
+        "with_twins": "OUT/twins/with_twins.pt",
+        "shipped": "OUT/clauses/shipped.pt",
     }
     starts = [given[given.index("--start") + 1] for _, given in stages[1:]]
     assert starts == [
@@ -211,6 +212,7 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
     given = ["--corpus", "CORPUS", "MORE", "--weights", "W.safetensors", "--cache", "MODELS"]
     assert of_meant == ("answers.line_heads", ["meant", *given])
     assert of_replaced == ("answers.line_heads", ["replaced", *given])
+    assert of_clauses == ("answers.line_heads", ["clause", *given])
 
 
 @pytest.mark.parametrize("stage", [*recipe.STAGES, *document_recipe.STAGES], ids=lambda stage: stage.name)

@@ -103,6 +103,21 @@ def test_one_in_three_of_the_messages_that_replace_nothing_are_learned_from(tmp_
     assert [sum(row.marks) for row in marked] == [0.0, 0.0, 0.0, 1.0]
 
 
+def test_a_request_is_read_with_the_clauses_of_each_message_that_it_means(tmp_path: Path) -> None:
+    parts = (
+        "@ 2026-03-02\n1 shed is 4417 | and the bike 2086, | always mix them up\n2 had a scan\n"
+        "3 rent is due, | bins go out\n"
+        "@ 2026-03-09\nR: lose the shed one => 1.1\nR: both, and the bins => 1.1 1.2 1.3 3.2\nR: the scan => 2.1\n"
+        "R: the dog => 0\n---\n"
+    )
+    write(tmp_path / "forget_parts", "en-a1.txt", parts)
+    shed, both, bins = read_marked([tmp_path], Kind.CLAUSE, Part.TRAIN)
+    assert [line.text for line in shed.request.lines] == ["shed is 4417", "and the bike 2086,", "always mix them up"]
+    assert [row.marks for row in (shed, both, bins)] == [(1.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 1.0)]
+    assert (bins.request.question, bins.request.now.day) == ("both, and the bins", 9)
+    assert {line.said_at.day for line in bins.request.lines} == {2}
+
+
 def _message(kind: Kind, text: str, *marks: float) -> MarkedRequest:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     texts = ("我住板桥", "密码是九", "姐姐爱茶")
@@ -116,15 +131,17 @@ MESSAGES = [
     _message(Kind.MEANT, "忘了爱茶", 0.0, 0.0, 1.0),
     _message(Kind.MEANT, "忘了红车", 0.0, 0.0, 0.0),
     _message(Kind.REPLACED, "我搬到三峡了", 1.0, 0.0, 0.0),
+    _message(Kind.CLAUSE, "删掉住址和密码", 1.0, 1.0, 0.0),
 ]
 
 
 def test_a_network_learns_what_messages_do_while_its_first_layer_stays(tmp_path: Path) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    shape = SHAPE.model_copy(update={"meant": True, "replaced": True})
+    shape = SHAPE.model_copy(update={"meant": True, "replaced": True, "clause": True})
     network, reader = AnswerNetwork(toy_body(512), shape), toy_feature_reader()
-    mix = AnswerMix([], reader, AnswerOptions(meant=30.0, replaced=30.0, batch_tokens=600), seed=1, messages=MESSAGES)
+    often = dict.fromkeys(("meant", "replaced", "clause"), 30.0)
+    mix = AnswerMix([], reader, AnswerOptions(**often, batch_tokens=600), seed=1, messages=MESSAGES)  # type: ignore[arg-type]
     task = Task(mix=mix, collate=lambda rows: collate_examples(rows, pad_id=PAD), loss=answer_loss, shape={})
     options = RunOptions(epochs=20, body_rate=3e-3, head_rate=3e-3, warmup=5, decay=0.9, workers=1, frozen_layers=1)
     first, second = (network.body.get_submodule(f"encoder.layer.{layer}") for layer in range(2))

@@ -44,7 +44,8 @@ class ForgetReply(RequestModel):
     """What became of a request to forget.
 
     `things` are what is gone, or with `which` what the user has to choose from, without their values: of facts subject
-    (null for the user) and predicate, of what is forgotten altogether its name, of a message when it was said.
+    (null for the user) and predicate, of what is forgotten altogether its name, of a message when it was said. `kept`
+    is what stays of messages of which only a part is gone, word for word.
     """
 
     outcome: ForgetOutcome
@@ -52,6 +53,7 @@ class ForgetReply(RequestModel):
     facts: int = 0
     memories: int = 0
     entities: int = 0
+    kept: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, report: ForgetReport | None) -> Self | None:
