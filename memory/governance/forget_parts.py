@@ -104,7 +104,8 @@ async def find_rests(
         ]
         entries = await unit.log.get([clauses.memory.resource_id])
         if not all(goes) and entries:
-            rests.append(await _rest(unit, entries[0], clauses, goes, [fact for fact in stated if fact not in meant]))
+            rest = await _rest(unit, entries[0], clauses, goes, [fact for fact in stated if fact not in meant])
+            rests += [rest] * any(map(str.isalnum, rest.memory.text))
     return rests
 
 
@@ -128,10 +129,7 @@ async def _rest(
     id_ = resource_id(entry.user_id, entry.session_id, f"rest of {entry.resource_id}")
     entities = await unit.entities.get(list(memory.entity_ids))
     kept = normalise(read)
-    update = {
-        "resource_id": id_,
-        "resolved": read if memory.resolved else None,
-    }
+    update = {"resource_id": id_, "resolved": read if memory.resolved else None}
     return Rest(
         entry=entry.model_copy(update={**update, "content": said, "understanding": None, "sequence": 0}),
         memory=memory.model_copy(

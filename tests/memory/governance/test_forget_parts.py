@@ -72,12 +72,13 @@ async def test_what_stays_can_be_forgotten_as_well(diary: Diary) -> None:
     [
         FakeAnswerReader(answers={"lose the shed one": {"shed": ""}}),
         FakeAnswerReader(answers={"lose the shed one": {"shed": ""}}, clauses={"lose the shed one": ("garage",)}),
+        FakeAnswerReader(answers={"lose the shed one": {"shed": ""}}, clauses={"lose the shed one": ("shed", "bike")}),
         FakeAnswerReader(error=ModelUnavailable("The answer reader is away.", component="answers")),
     ],
 )
 async def test_a_message_goes_whole_where_nothing_of_it_surely_stays(diary: Diary, reader: FakeAnswerReader) -> None:
     diary.answers = reader
-    await diary.tell("2026-03-02", "the shed padlock is 4417, the bike lock is 2086")
+    await diary.tell("2026-03-02", "the shed padlock is 4417, the bike lock is 2086. 😅")
     await diary.tell("2026-03-09", "lose the shed one", intents="forget")
     assert await diary.memories() == []
 
