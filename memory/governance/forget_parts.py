@@ -19,7 +19,7 @@ from .forget_targets import ForgetTarget
 
 _log = structlog.get_logger(__name__)
 
-STAYS_BELOW = 0.2
+STAYS_BELOW = 0.15
 """A clause stays only where it is this improbable that it is meant: rather a twin is lost than a secret kept."""
 
 
