@@ -104,26 +104,16 @@ STAGES: tuple[Stage, ...] = (
         ),
         start="with_nearer",
     ),
-    Stage(
-        "clauses",
-        (
-            *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800"),
-            *(*_SMALL_RATES, "--seed", "61", "--answers", "0.12", "--near", "0.2", "--scenarios", "0.25"),
-            *("--passages", "0", "--meant", "0.2", "--replaced", "0.1", "--clause", "2", "--fewer", "0.4", *_BORROWED),
-        ),
-        start="with_twins",
-    ),
 )
-"""From "requests" on the scenarios, with requests to forget, are read most often; from "near" on `near` is read, from
-"twins" on what messages do to earlier lines, and in the last stage which clauses of a message a request means."""
+"""From "requests" on the scenarios, with requests to forget, are read most often; from "near" on `near` is read, and in
+the last stage what messages do to earlier lines."""
 
 MEANS: dict[str, Mean] = {
     "before": (("third", 0.5), ("requests", 0.5)),
     "evened": (("before", 0.5), ("scenarios", 0.5)),
     "with_near": (("evened", 0.5), ("near", 0.5)),
     "with_nearer": (("with_near", 0.5), ("nearer", 0.5)),
-    "with_twins": (("with_nearer", 0.5), ("twins", 0.5)),
-    "shipped": (("with_twins", 0.5), ("clauses", 0.5)),
+    "shipped": (("with_nearer", 0.5), ("twins", 0.5)),
 }
 
 
