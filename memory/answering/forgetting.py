@@ -24,14 +24,14 @@ _SENTENCES = {
 
 def forget_reply(report: ForgetReport, phrases: Phrases) -> str:
     """The reply to a request to forget."""
+    things = listed(names_of(report.things, phrases), phrases)
     if report.kept:
         opening, closing = phrases.quotation_marks[0], phrases.quotation_marks[1]
         rests = [f"{opening}{phrases.nested(rest)}{closing}" for rest in report.kept]
-        things = listed(names_of(report.things, phrases), phrases)
         return phrases.forgotten_in_part.format(things=things, rests=listed(rests, phrases))
     is_one = report.outcome is ForgetOutcome.WHICH and len(report.things) == 1
     sentence: str = getattr(phrases, "forget_this" if is_one else _SENTENCES[report.outcome])
-    return sentence.format(things=listed(names_of(report.things, phrases), phrases))
+    return sentence.format(things=things)
 
 
 def names_of(things: Sequence[Forgettable], phrases: Phrases) -> list[str]:

@@ -1,5 +1,6 @@
 """What of a message stays where a request to forget means only a part of it: the other clauses, word for word."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,6 +78,8 @@ async def find_rests(
         reader: Reads which clauses are meant.
     """
     split = [clauses for memory in memories if (clauses := _clauses(memory)) is not None]
+    if not split:
+        return []
     reads = [
         AnswerReadRequest(
             question=target.text,
@@ -86,13 +89,18 @@ async def find_rests(
         for clauses in split
     ]
     try:
-        readings = await reader.read(reads) if reads else []
+        readings = await reader.read(reads)
     except Unavailable as error:
         _log.warning("clauses_not_read", error=error.message)
         return []
+    ids = [clauses.memory.resource_id for clauses in split]
+    entries = {entry.resource_id: entry for entry in await unit.log.get(ids)}
+    stated_in: dict[str, list[Fact]] = defaultdict(list)
+    for fact in await unit.facts.stated_in(ids):
+        stated_in[fact.resource_id].append(fact)
     rests = []
     for clauses, reading in zip(split, readings, strict=True):
-        stated = await unit.facts.stated_in([clauses.memory.resource_id])
+        stated = stated_in[clauses.memory.resource_id]
         meant = [fact for fact in stated if fact in facts]
         meant = meant if len(meant) < len(stated) else []  # all of them: it is not known which
         named = {fold_lower(fact.object) for fact in meant}
@@ -102,10 +110,12 @@ async def find_rests(
                 meant_clauses([line.clause for line in reading.lines]), clauses.read, strict=True
             )
         ]
-        entries = await unit.log.get([clauses.memory.resource_id])
-        if not all(goes) and entries:
-            rest = await _rest(unit, entries[0], clauses, goes, [fact for fact in stated if fact not in meant])
-            rests += [rest] * any(map(str.isalnum, rest.memory.text))
+        entry = entries.get(clauses.memory.resource_id)
+        if entry is None or all(goes):
+            continue
+        rest = await _rest(unit, entry, clauses, goes, [fact for fact in stated if fact not in meant])
+        if any(map(str.isalnum, rest.memory.text)):
+            rests.append(rest)
     return rests
 
 
@@ -144,7 +154,7 @@ async def _rest(
             }
         ),
         facts=tuple(
-            _stated_by(fact, entry.resource_id, id_) for fact in stated if _stays(fact, fold_lower(read), gone)
+            fact.model_copy(update={"resource_id": id_}) for fact in stated if _stays(fact, fold_lower(read), gone)
         ),
     )
 
@@ -154,12 +164,3 @@ def _stays(fact: Fact, kept: str, gone: str) -> bool:
     subject, object_ = fold_lower(fact.subject), fold_lower(fact.object)
     has_subject = fact.subject == SPEAKER or subject in kept or subject not in gone
     return object_ in kept and (object_ not in gone or subject in kept) and has_subject
-
-
-def _stated_by(fact: Fact, entry: str, rest: str) -> Fact:
-    return fact.model_copy(
-        update={
-            "resource_id": rest if fact.resource_id == entry else fact.resource_id,
-            "evidence": tuple(rest if id_ == entry else id_ for id_ in fact.evidence),
-        }
-    )

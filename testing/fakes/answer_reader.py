@@ -71,18 +71,14 @@ class FakeAnswerReader(AnswerReader):
                 update={"meant": share * is_meant, "replaced": _SURE * is_replaced, "clause": _SURE * is_clause}
             )
             for line, is_meant, is_replaced, is_clause in zip(
-                lines, meant, self._replaced(request), self._clauses(request), strict=True
+                lines,
+                meant,
+                _having(request, self.replaced.get(request.question, ())),
+                _having(request, self.clauses.get(request.question, ("",))),
+                strict=True,
             )
         )
         return AnswerReading(lines=lines, unanswered=1.0 - max((line.answers for line in lines), default=0.0))
-
-    def _replaced(self, request: AnswerReadRequest) -> list[bool]:
-        parts = self.replaced.get(request.question, ())
-        return [any(part in line.text for part in parts) for line in request.lines]
-
-    def _clauses(self, request: AnswerReadRequest) -> list[bool]:
-        parts = self.clauses.get(request.question, ("",))
-        return [any(part in line.text for part in parts) for line in request.lines]
 
     def _line(self, question: str, line: DatedLine) -> LineReading:
         if question not in self.answers:
@@ -100,6 +96,11 @@ class FakeAnswerReader(AnswerReader):
             end=start + len(found) if found else 0,
             words=self.words,
         )
+
+
+def _having(request: AnswerReadRequest, parts: Sequence[str]) -> list[bool]:
+    """For each line whether it has one of these parts."""
+    return [any(part in line.text for part in parts) for line in request.lines]
 
 
 def _scripted(lines: Lines, line: DatedLine) -> str | None:

@@ -12,8 +12,7 @@ from pathlib import Path
 from ..shared.chat_corpus import blocks, files_of, language_of
 from ..shared.data_sets import Part
 
-_SAID = re.compile(r"\d+ (.+)")
-_NUMBERED = re.compile(r"(?P<number>\d+) (?P<text>.+)")
+_SAID = re.compile(r"(?P<number>\d+) (?P<text>.+)")
 _CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*[\d ,]+)?$")
 _MINUTE = timedelta(minutes=1)
 
@@ -94,7 +93,7 @@ def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[Marked
             share = 0.5 if "/" in numbers else 1.0
             yield MarkedLine(language, at, text.strip(), _marks(numbers, share), is_said=False)
         elif found := _SAID.match(line):
-            yield MarkedLine(language, at, found.group(1))
+            yield MarkedLine(language, at, found["text"])
 
 
 def _forget_parts(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedClauses]:
@@ -109,7 +108,7 @@ def _forget_parts(block: Sequence[tuple[int, str]], language: str) -> Iterator[M
                 said_at, parts = said[message]
                 if len(parts) > 1:
                     yield MarkedClauses(language, at, text.strip(), said_at, parts, frozenset(clauses))
-        elif found := _NUMBERED.match(line):
+        elif found := _SAID.match(line):
             said[int(found["number"])] = at, tuple(part.strip() for part in found["text"].split("|"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memory.coreference.context import TURNS
 from memory.values.predicates import OTHER, PREDICATES
 from memory.values.understanding.readings import Action, Intent, MessageKind, Qualifier
 
@@ -18,8 +19,6 @@ from ..shared.data_sets import Part
 _REFERENCE = re.compile(r"\{([^{}|]*)\|([^{}|]*)(?:\|([^{}|]*))?\}")
 _NAME = re.compile(r"\[([^\[\]|]+)\|(\w+)\]")
 _SAID = re.compile(r"(?P<kind>[a-z]+)/(?P<intents>[a-z+]+): (?P<message>.+)")
-_TURNS = 12
-"""Turns before a message of a talk: as many as the service gives the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +175,7 @@ def _talks(path: Path) -> Iterator[SignedMessage]:
                 intents = tuple(Intent(intent) for intent in found["intents"].split("+"))
                 yield SignedMessage(
                     language,
-                    tuple(turns[-_TURNS:]),
+                    tuple(turns[-TURNS:]),
                     text,
                     kind=MessageKind(found["kind"]),
                     asks_to_forget=Intent.FORGET in intents,

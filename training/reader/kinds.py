@@ -92,7 +92,9 @@ def train(corpora: Sequence[Path], weights: Path, cache: Path) -> None:
 
 
 def _kind(message: SignedMessage) -> MessageKind:
-    return message.kind or MessageKind.MEMORY
+    if message.kind is None:
+        raise ValueError(f"{message.text!r}: its kind is not marked.")
+    return message.kind
 
 
 def fold_scaling(layer: nn.Linear, mean: Tensor, deviation: Tensor) -> None:

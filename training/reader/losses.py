@@ -129,8 +129,7 @@ def reader_loss(network: ReaderNetwork, batch: Mapping[str, Tensor]) -> dict[str
     body = {name: batch[name] for name in _BODY}
     scores_of = network.message_scores(states, batch)
     losses = {name: states.new_zeros(()) for name in ("unmarked", "marked", "place", "segment", "ask", "intent")}
-    losses |= {name: states.new_zeros(()) for name in ("kind", "forget")}
-    losses |= {name: states.new_zeros(()) for name in ("object", "predicate", "subject", "time")}
+    losses |= {name: states.new_zeros(()) for name in ("kind", "forget", "object", "predicate", "subject", "time")}
     if len(rows := batch["names_rows"]):
         scores = network.names(states[rows], batch["unit_tokens"][rows], batch["unit_counts"][rows])
         losses |= span_loss(scores, batch["names_right"], batch["names_silence"])

@@ -150,11 +150,8 @@ async def test_what_may_be_a_request_removes_nothing(diary: Diary) -> None:
     assert await diary.memories() == ["My hobby is pottery, 嗜好是陶藝"]
 
 
-@pytest.mark.parametrize(
-    "request_", ["小林的钱还清了，他那笔都不用记了，老吴的别动", "刪掉所有關於小林的事，老吳的留著"]
-)
-async def test_who_is_named_after_the_request_stays(diary: Diary, request_: str) -> None:
-    await diary.tell("2026-03-02", "小林欠我450", "小林 | works_at | 台积电")
-    await diary.tell("2026-03-03", "老吴住板桥", "老吴 | lives_in | 板桥")
-    await diary.tell("2026-03-09", request_, intents="forget")
-    assert "老吴住板桥" in await diary.memories()
+async def test_who_is_named_after_the_request_stays(diary: Diary) -> None:
+    await diary.tell("2026-03-02", "王小明在台積電上班", "王小明 | works_at | 台積電")
+    await diary.tell("2026-03-03", "林小美住板橋", "林小美 | lives_in | 板橋")
+    await diary.tell("2026-03-09", "刪除所有關於王小明的記憶，林小美的留著", intents="forget")
+    assert await diary.memories() == ["林小美住板橋"]
