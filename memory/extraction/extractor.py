@@ -105,14 +105,15 @@ class ReadingExtractor(Extractor):
         intents = tuple(intent for intent, _ in reading.intents) if reading else ()
         folded = fold(text)
         words, sentences = Words(folded), Sentences(folded)
-        read = list(_read_names(text, reading))
+        codes = list(_codes(text, folded))
+        read = [_as_sure_as_its_form(mention, codes) for mention in _read_names(text, reading)]
         given = [
             mention
             for mention in self._given(text, known)
             if (not words.cuts_word(mention.start, mention.end) or any(_overlap(mention, name) for name in read))
             and not any(_is_part(mention, name) for name in read)
         ]
-        found = [*read, *_codes(text, folded)]
+        found = [*read, *codes]
         if not intents or Intent.QUESTION in intents:
             found = [_less_sure_where_asked(mention, sentences) for mention in found]
         return Extraction(
@@ -201,6 +202,12 @@ def _read_names(text: str, reading: Reading | None) -> Iterator[Mention]:
                 confidence=round(span.score, 3),
                 source=f"{READER}.{span.label}",
             )
+
+
+def _as_sure_as_its_form(name: Mention, codes: Sequence[Mention]) -> Mention:
+    """The name, of which its form is evidence, too, where it is exactly a code: the reader alone says of what kind."""
+    forms = (code.confidence for code in codes if (code.start, code.end) == (name.start, name.end))
+    return name.model_copy(update={"confidence": max((name.confidence, *forms))})
 
 
 def _codes(text: str, folded: str) -> Iterator[Mention]:

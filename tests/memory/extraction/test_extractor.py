@@ -116,6 +116,11 @@ async def test_what_the_reader_does_not_name_is_no_entity(extractor: ReadingExtr
     assert [mention for mention in mentions if mention.level is MentionLevel.LONG_TERM] == []
 
 
+async def test_a_name_with_the_form_of_an_identifier_is_as_sure_as_one_and_of_the_readers_type() -> None:
+    [name] = await read("RM05-008 到貨了。", ("RM05-008", PRODUCT))
+    assert (name.text, name.subtype, name.confidence, name.source) == ("RM05-008", PRODUCT, 0.85, "reader.product")
+
+
 @pytest.mark.parametrize(("text", "code"), CODES)
 async def test_identifiers_are_found_by_their_form(text: str, code: str) -> None:
     [mention] = await read(text)
