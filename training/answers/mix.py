@@ -16,7 +16,7 @@ from ..corpora.questions import NONE, REPLACING, MarkedLines, MarkedQuestion, So
 from ..shared.mix import Mix, repeats
 from .examples import AnswerExample, LabelledRequest, answer_example, marked_example
 from .marked_requests import Kind, MarkedRequest, put_among, said_by_language
-from .rows import SHOWN, labelled, nearest, terms_of
+from .rows import SHOWN, labelled, merge_lines, nearest, terms_of
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _YEARS = (-5, 3)
@@ -35,6 +35,8 @@ class AnswerOptions:
         dropped: Probability that the lines that answer are left out, so that nothing answers.
         dropped_passages: Likewise of questions about documents.
         fewer: Probability that other lines are left out.
+        alone: Probability that what answers is shown alone, where it replaced nothing.
+        merged: Probability that lines are told together in one message (`rows.merge_lines`).
         borrowed: Probability that lines of other people are shown as well.
         most_borrowed: Their number, at most.
         batch_tokens: Padded tokens of a batch, at most.
@@ -52,6 +54,8 @@ class AnswerOptions:
     dropped: float = 0.1
     dropped_passages: float = 0.3
     fewer: float = 0.3
+    alone: float = 0.0
+    merged: float = 0.0
     borrowed: float = 0.6
     most_borrowed: int = 9
     batch_tokens: int = 2600
@@ -148,7 +152,10 @@ class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
             question = MarkedQuestion(question.id, question.question, NONE)
             needed = set()
         shown = [number for number in range(len(block.lines)) if number not in barred]
-        if block.source is Source.SCENARIOS:
+        is_alone = bool(question.gold) and question.kind not in REPLACING and rng.random() < options.alone
+        if is_alone:
+            shown = sorted(needed)
+        elif block.source is Source.SCENARIOS:
             count = rng.randint(4, SHOWN)
             shown = nearest(block, question.question, shown, needed, count)
         elif block.source.is_document:
@@ -162,11 +169,13 @@ class AnswerMix(Mix[Draw | MessageDraw, AnswerExample]):
             kept = set(rng.sample(others, min(len(others), max(0, count - len(needed)))))
             shown = [number for number in shown if number in needed | kept]
         lines = [block.lines[number] for number in shown]
-        borrows = not block.source.is_document and rng.random() < options.borrowed
+        borrows = not (block.source.is_document or is_alone) and rng.random() < options.borrowed
         borrowed = list(self._borrowed(lines, question, block, rng)) if borrows else []
         now = block.now or block.lines[-1].said_at + timedelta(days=_days_later(rng))
         every = [*lines, *borrowed] or [rng.choice(self._lines[block.language])]
-        return labelled(question, shown, _shifted(every, question.question, now, rng))
+        row = labelled(question, shown, _shifted(every, question.question, now, rng))
+        merges = not block.source.is_document and rng.random() < options.merged
+        return merge_lines(row, rng) if merges else row
 
     def _borrowed(
         self, lines: Sequence[DatedLine], question: MarkedQuestion, block: MarkedLines, rng: random.Random

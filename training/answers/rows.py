@@ -1,6 +1,7 @@
 """Questions with the lines that are shown with them, as the service chooses them."""
 
 import math
+import random
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +10,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from memory.knowledge.beside_memory import CHUNKS
-from memory.ports.models.answer_reading import AnswerReadRequest
-from memory.values.text import to_simplified
+from memory.language.times import relative_times_in
+from memory.ports.models.answer_reading import AnswerReadRequest, DatedLine
+from memory.values.text import has_han, to_simplified
+from memory.values.understanding.dialogue import Role
 
 from ..corpora.questions import MarkedLines, MarkedQuestion
 from .examples import LabelledRequest
@@ -18,6 +21,14 @@ from .examples import LabelledRequest
 SHOWN = 16
 """Lines of conversation that the service shows at most."""
 _LONG = 4
+_JOINS = {
+    True: ("，", "，", "。", " ", "，然後", "，還有", "，另外", "。對了，"),
+    False: (". ", ". ", ", and ", ", ", " and ", ". Also ", ". oh and "),
+}
+"""What people put between two things that they tell in one message, by whether it is Chinese."""
+_LAST_MARKS = "。.！!，,；; "
+_MOST_MERGED = 4
+_LONGEST_MERGED = {True: 110, False: 320}
 _WORD = re.compile(r"[a-z']+|\d+|[\u3400-\u9fff]")
 
 
@@ -75,3 +86,53 @@ def terms_of(text: str) -> frozenset[str]:
     words = _WORD.findall(to_simplified(text).casefold())
     pairs = {first + second for first, second in pairwise(words) if not first.isascii()}
     return frozenset(pairs | {word for word in words if word.isascii() and len(word) >= _LONG})
+
+
+def merge_lines(row: LabelledRequest, rng: random.Random) -> LabelledRequest:
+    """The row with some lines told together in one message, as people tell several things at once.
+
+    Of what is marked at most one line is in a message, which has its date; lines that say when by the day on which they
+    are said stay alone.
+    """
+    marked = {*row.gold, *row.outdated}
+    lines: list[DatedLine] = []
+    place_of: dict[int, int] = {}
+    moved_by: dict[int, int] = {}
+    most = 0
+    for number, line in enumerate(row.request.lines):
+        group = [other for other, place in place_of.items() if place == len(lines) - 1]
+        joined = _joined(lines[-1], line, rng) if lines and len(group) < most else None
+        if joined is None or (number in marked and not marked.isdisjoint(group)):
+            lines.append(line)
+            most = rng.randint(1, _MOST_MERGED)
+        else:
+            moved_by[number] = len(joined) - len(line.text)
+            said_at = line.said_at if number in marked else lines[-1].said_at
+            lines[-1] = line.model_copy(update={"text": joined, "said_at": said_at})
+        place_of[number] = len(lines) - 1
+    words = {
+        place_of[number]: (start + moved_by.get(number, 0), end + moved_by.get(number, 0))
+        for number, (start, end) in row.words.items()
+    }
+    return LabelledRequest(
+        row.request.model_copy(update={"lines": tuple(lines)}),
+        row.kind,
+        tuple(place_of[number] for number in row.gold),
+        words,
+        tuple(place_of[number] for number in row.outdated),
+    )
+
+
+def _joined(first: DatedLine, second: DatedLine, rng: random.Random) -> str | None:
+    """Both as one message; None where nobody would have told them together."""
+    is_chinese = has_han(first.text)
+    texts = (first.text, second.text)
+    if (
+        {first.role, second.role} != {Role.USER}
+        or has_han(second.text) != is_chinese
+        or any(text.rstrip().endswith(("?", "？")) or relative_times_in(text) for text in texts)
+        or len(first.text) + len(second.text) > _LONGEST_MERGED[is_chinese]
+    ):
+        return None
+    join = rng.choice(_JOINS[is_chinese])
+    return first.text.rstrip(_LAST_MARKS) + join + second.text

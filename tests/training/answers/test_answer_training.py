@@ -1,13 +1,18 @@
 """Training on a toy body: a few questions are learned, each with other lines around."""
 
+import dataclasses
+import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory.ports.models.answer_reading import AnswerReading, DatedLine, LineReading
+from memory.ports.models.answer_reading import AnswerReading, AnswerReadRequest, DatedLine, LineReading
+from memory.values.understanding.dialogue import Role
 from models.answers.inference import MAX_SPAN, find_answers
 from models.answers.reader import reading_of
 from models.answers.settings import AnswerSettings
@@ -22,7 +27,7 @@ from training.answers.examples import LabelledRequest, answer_example, unit_span
 from training.answers.losses import answer_loss, collate_examples
 from training.answers.metrics import has_right_words, is_right, scores
 from training.answers.mix import AnswerMix, AnswerOptions, Draw
-from training.answers.rows import rows_of
+from training.answers.rows import merge_lines, rows_of
 from training.corpora.questions import NONE, MarkedLines, MarkedQuestion
 from training.shared import recipes
 from training.shared.loop import chosen_options, training_parser
@@ -127,6 +132,42 @@ def test_borrowed_lines_share_no_word_with_the_question() -> None:
         borrowed += len(others)
         assert not any("买车" in text for text in others if "买车" in draw.question.question)
     assert borrowed
+
+
+@given(seed=st.integers(0, 1 << 16))
+def test_lines_told_in_one_message_keep_their_words_and_the_date_of_the_marked_one(seed: int) -> None:
+    row = rows_of(BLOCKS)[seed % 5]
+    merged = merge_lines(row, random.Random(seed))
+    before, after = row.request.lines, merged.request.lines
+    assert len(merged.gold) == len(row.gold)
+    assert len({*merged.gold, *merged.outdated}) == len({*row.gold, *row.outdated})
+    for old, new in zip((*row.gold, *row.outdated), (*merged.gold, *merged.outdated), strict=True):
+        assert before[old].text in after[new].text
+        assert after[new].said_at == before[old].said_at
+    said = [(before[old].text[slice(*words)], words[0] == words[1]) for old, words in row.words.items()]
+    assert [(after[new].text[slice(*words)], words[0] == words[1]) for new, words in merged.words.items()] == said
+    assert all(any(line.text.strip("。") in other.text for other in after) for line in before)
+
+
+def test_lines_are_told_together_but_not_those_that_count_from_their_day_nor_what_others_said() -> None:
+    request = AnswerReadRequest(question="q", lines=lines("密码是九", "买了红车", "昨天下雨", "买了蓝车"), now=START)
+    row = LabelledRequest(request, NONE, (), {}, ())
+    merged = [merge_lines(row, random.Random(seed)).request.lines for seed in range(30)]
+    assert {len(found) for found in merged} == {3, 4}
+    assert all(any(line.text == "昨天下雨" for line in found) for found in merged)
+    of_others = tuple(line.model_copy(update={"role": Role.ASSISTANT}) for line in request.lines[:2])
+    row = LabelledRequest(request.model_copy(update={"lines": of_others}), NONE, (), {}, ())
+    assert all(merge_lines(row, random.Random(seed)).request.lines == of_others for seed in range(30))
+
+
+def test_what_answers_is_shown_alone_where_it_replaced_nothing() -> None:
+    mix = AnswerMix(BLOCKS, toy_feature_reader(), dataclasses.replace(OPTIONS, alone=1.0), seed=3)
+    shown = {
+        question.id: len(mix.varied(Draw(block, question, 5)).request.lines)
+        for block in BLOCKS
+        for question in block.questions
+    }
+    assert shown == {"1": 4, "2": 4, "3": 4, "4": 2, "5": 3}
 
 
 def test_words_become_units_and_those_cut_off_are_not_labelled() -> None:
