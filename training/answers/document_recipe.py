@@ -18,6 +18,8 @@ _SMALL_RATES = ("--body-rate", "1.2e-4", "--head-rate", "6e-4")
 _DOCUMENTS_ALONE = (
     "--answers",
     "0",
+    "--together",
+    "0",
     "--scenarios",
     "0",
     "--passages",
@@ -35,6 +37,7 @@ STAGES: tuple[Stage, ...] = (
         (
             *("--epochs", "1", *_BATCHES, "--warmup", "20", "--decay", "0.985", *_SMALL_RATES, "--seed", "17"),
             *("--answers", "0.12", "--near", "0.8", "--scenarios", "0.3", "--passages", "0.5", "--articles", "0.25"),
+            *("--together", "0"),
             *("--fewer", "0.4", "--borrowed", "0.35", "--most-borrowed", "7"),
         ),
     ),

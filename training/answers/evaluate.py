@@ -10,7 +10,7 @@ totals are printed. The last line is JSON.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -27,10 +27,6 @@ from .passages import read_passages
 from .rows import rows_of
 
 Pair = tuple[LabelledRequest, AnswerReading]
-_READERS: dict[str, Callable[[Sequence[Path], Part], list[MarkedLines]]] = {
-    "answers": read_answers,
-    "scenarios": read_scenarios,
-}
 
 
 def main() -> None:
@@ -46,11 +42,12 @@ def main() -> None:
     if not shipped and has_fast_bf16():
         loaded.network.body.to(torch.bfloat16)
     part, corpora = Part(arguments.part), [arguments.data, *arguments.corpus]
-    sets = {name: read_blocks(corpora, part) for name, read_blocks in _READERS.items()}
+    read = [*read_answers(corpora, part), *read_scenarios(corpora, part)]
     if arguments.documents is not None:
-        sets["documents"] = read_passages(arguments.documents, part)
+        read += read_passages(arguments.documents, part)
     figures: dict[str, dict[str, dict[str, float]]] = {}
-    for name, blocks_of_set in sets.items():
+    for name in dict.fromkeys(block.source for block in read):
+        blocks_of_set = [block for block in read if block.source is name]
         groups: dict[str, list[Pair]] = {"all": []}
         for language, blocks in _by_language(blocks_of_set).items():
             rows = rows_of(blocks)

@@ -27,11 +27,11 @@ from models.body.network_parts import ScoreHead, evaluating
 from ..shared.data_sets import Part
 from ..shared.heads import binary_loss, head_parser, percent, softmax_loss, train_head, train_or_measure
 from ..shared.weight_files import replace_weights
-from .marked_requests import Kind, MarkedRequest, among_others, read_marked
+from .marked_requests import Kind, MarkedRequest, among_others, read_marked, read_requests
 from .networks import LoadedAnswerReader, load_shipped
 
 _BATCH_TOKENS = 4096
-_EPOCHS = {Kind.MEANT: 40, Kind.REPLACED: 40, Kind.CLAUSE: 15}
+_EPOCHS = {Kind.MEANT: 28, Kind.REPLACED: 40, Kind.CLAUSE: 15}
 _ROWS = 16
 _DECAY = 0.02
 _ANALYZER = KeywordAnalyzer()
@@ -72,11 +72,14 @@ def train(kind: Kind, corpora: Sequence[Path], weights: Path, cache: Path) -> No
 def _figures(
     loaded: LoadedAnswerReader, kind: Kind, corpora: Sequence[Path], part: Part
 ) -> dict[str, dict[str, float]]:
-    """Those of a part; of requests to forget also among as many lines as they were trained on."""
+    """Those of a part; of requests to forget also among as many lines as they were trained on, and of those that mean
+    parts of messages, which message they mean.
+    """
     marked = read_marked(corpora, kind, part)
     figures = measure(loaded, kind, marked)
     if kind is Kind.MEANT:
         figures["among others"] = measure(loaded, kind, among_others(marked, corpora))["all"]
+        figures["in part"] = measure(loaded, kind, read_requests(corpora, part, "forget_parts"))["all"]
     return figures
 
 

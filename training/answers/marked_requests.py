@@ -52,11 +52,18 @@ def read_marked(folders: Sequence[Path], kind: Kind, part: Part) -> list[MarkedR
     """The marked messages of a part, each with the lines beside it; to learn from, few that replace nothing."""
     if kind is Kind.CLAUSE:
         return [_of_clauses(marked) for marked in read_forget_parts(folders, part)]
-    sent = read_forgets(folders, part) if kind is Kind.MEANT else read_all_changes(folders, part)
-    read = [marked for of_user in sent for marked in _marked(of_user, kind)]
-    if kind is Kind.MEANT or part is not Part.TRAIN:
+    if kind is Kind.MEANT:
+        of_parts = read_requests(folders, part, "forget_parts") if part is Part.TRAIN else []
+        return [*read_requests(folders, part), *of_parts]
+    read = [marked for of_user in read_all_changes(folders, part) for marked in _marked(of_user, kind)]
+    if part is not Part.TRAIN:
         return read
     return [marked for number, marked in enumerate(read) if any(marked.marks) or number % _PLAIN == 0]
+
+
+def read_requests(folders: Sequence[Path], part: Part, folder: str = "forgets") -> list[MarkedRequest]:
+    """The requests to forget of a part with what was said before them; of `forget_parts` with whole messages."""
+    return [marked for of_user in read_forgets(folders, part, folder) for marked in _marked(of_user, Kind.MEANT)]
 
 
 def among_others(marked: Sequence[MarkedRequest], folders: Sequence[Path], *, seed: int = 0) -> list[MarkedRequest]:

@@ -45,6 +45,7 @@ class AnswerOptions:
 
     answers: float = 1.0
     near: float = 1.0
+    together: float = 1.0
     scenarios: float = 1.0
     passages: float = 1.0
     articles: float = 1.0

@@ -12,7 +12,8 @@ from typing import Any
 from ..shared.recipes import Mean, Stage, device_options, recipe_parser, run_module, train_stages
 from .marked_requests import Kind
 
-_BEFORE_NEAR = ("--near", "0", "--passages", "0")
+_BEFORE_TOGETHER = ("--passages", "0", "--together", "0")
+_BEFORE_NEAR = ("--near", "0", *_BEFORE_TOGETHER)
 """These questions were written after the first stages."""
 _BORROWED = ("--borrowed", "0.35", "--most-borrowed", "7")
 _SMALL_RATES = ("--body-rate", "1.2e-4", "--head-rate", "6e-4")
@@ -81,7 +82,7 @@ STAGES: tuple[Stage, ...] = (
         "near",
         (
             *("--epochs", "1.2", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1600", *_SMALL_RATES),
-            *("--seed", "23", "--answers", "0.4", "--near", "0.8", "--scenarios", "1.6", "--passages", "0"),
+            *("--seed", "23", "--answers", "0.4", "--near", "0.8", "--scenarios", "1.6", *_BEFORE_TOGETHER),
             *("--fewer", "0.4", *_BORROWED),
         ),
         start="evened",
@@ -90,7 +91,7 @@ STAGES: tuple[Stage, ...] = (
         "nearer",
         (
             *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1600", *_SMALL_RATES),
-            *("--seed", "41", "--answers", "0.3", "--near", "0.8", "--scenarios", "1", "--passages", "0"),
+            *("--seed", "41", "--answers", "0.3", "--near", "0.8", "--scenarios", "1", *_BEFORE_TOGETHER),
             *("--fewer", "0.4", *_BORROWED),
         ),
         start="with_near",
@@ -100,9 +101,19 @@ STAGES: tuple[Stage, ...] = (
         (
             *("--epochs", "1.5", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800", "--frozen-layers", "4"),
             *(*_SMALL_RATES, "--seed", "51", "--answers", "0.2", "--near", "0.9", "--scenarios", "0.6"),
-            *("--passages", "0", "--meant", "0.9", "--replaced", "0.35", "--fewer", "0.4", *_BORROWED),
+            *(*_BEFORE_TOGETHER, "--meant", "0.9", "--replaced", "0.35", "--fewer", "0.4", *_BORROWED),
         ),
         start="with_nearer",
+    ),
+    Stage(
+        "told_together",
+        (
+            *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800", "--frozen-layers", "4"),
+            *(*_SMALL_RATES, "--seed", "67", "--together", "1.2", "--answers", "0.08", "--near", "0.12"),
+            *("--scenarios", "0.12", "--passages", "0", "--meant", "0.12", "--replaced", "0.08", "--clause", "0.35"),
+            *("--alone", "0.12", "--merged", "0.4", "--fewer", "0.4", *_BORROWED),
+        ),
+        start="with_twins",
     ),
 )
 """From "requests" on the scenarios, with requests to forget, are read most often; from "near" on `near` is read, and in
@@ -113,7 +124,8 @@ MEANS: dict[str, Mean] = {
     "evened": (("before", 0.5), ("scenarios", 0.5)),
     "with_near": (("evened", 0.5), ("near", 0.5)),
     "with_nearer": (("with_near", 0.5), ("nearer", 0.5)),
-    "shipped": (("with_nearer", 0.5), ("twins", 0.5)),
+    "with_twins": (("with_nearer", 0.5), ("twins", 0.5)),
+    "shipped": (("with_twins", 0.5), ("told_together", 0.5)),
 }
 
 

@@ -14,6 +14,8 @@ from ..shared.data_sets import Part
 
 _SAID = re.compile(r"(?P<number>\d+) (?P<text>.+)")
 _CHANGING = re.compile(r"\d+ (?P<text>.+?)(?:\s*=>\s*(?P<replaced>[\d ,]+))?(?:\s*~\s*[\d ,]+)?$")
+_MESSAGE = re.compile(r"\b([1-9]\d*)(?:\.\d+)?")
+_BAR = " | "
 _MINUTE = timedelta(minutes=1)
 
 
@@ -37,12 +39,13 @@ class MarkedLine:
     is_said: bool = True
 
 
-def read_forgets(folders: Sequence[Path], part: Part) -> list[list[MarkedLine]]:
-    """The lines of each user of `forgets`, in the order in which they were sent; requests are marked."""
+def read_forgets(folders: Sequence[Path], part: Part, kind: str = "forgets") -> list[list[MarkedLine]]:
+    """The lines of each user of `forgets` or `forget_parts`, in the order in which they were sent; requests are marked.
+
+    Of a request that means a part of a message the whole message is marked.
+    """
     return [
-        list(_forgets(block, language_of(path)))
-        for path in files_of(folders, "forgets", part)
-        for block in blocks(path)
+        list(_forgets(block, language_of(path))) for path in files_of(folders, kind, part) for block in blocks(path)
     ]
 
 
@@ -93,7 +96,7 @@ def _forgets(block: Sequence[tuple[int, str]], language: str) -> Iterator[Marked
             share = 0.5 if "/" in numbers else 1.0
             yield MarkedLine(language, at, text.strip(), _marks(numbers, share), is_said=False)
         elif found := _SAID.match(line):
-            yield MarkedLine(language, at, found["text"])
+            yield MarkedLine(language, at, found["text"].replace(_BAR, " "))
 
 
 def _forget_parts(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedClauses]:
@@ -109,7 +112,7 @@ def _forget_parts(block: Sequence[tuple[int, str]], language: str) -> Iterator[M
                 if len(parts) > 1:
                     yield MarkedClauses(language, at, text.strip(), said_at, parts, frozenset(clauses))
         elif found := _SAID.match(line):
-            said[int(found["number"])] = at, tuple(part.strip() for part in found["text"].split("|"))
+            said[int(found["number"])] = at, tuple(part.strip() for part in found["text"].split(_BAR))
 
 
 def _changes(block: Sequence[tuple[int, str]], language: str) -> Iterator[MarkedLine]:
@@ -129,4 +132,4 @@ def _dated(block: Sequence[tuple[int, str]]) -> Iterator[tuple[datetime, str]]:
 
 
 def _marks(numbers: str, share: float = 1.0) -> dict[int, float]:
-    return {int(number) - 1: share for number in re.findall(r"[1-9]\d*", numbers)}
+    return {int(number) - 1: share for number in _MESSAGE.findall(numbers)}

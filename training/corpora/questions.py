@@ -1,6 +1,8 @@
 """Reads what the chat corpora ask of dated lines: the `answers` blocks, and the questions of whole scenarios."""
 
+import dataclasses
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -42,6 +44,8 @@ class Source(StrEnum):
     ANSWERS = "answers"
     NEAR = "near"
     """As `answers`; nearly half of the questions have a line of the right kind about something else."""
+    TOGETHER = "together"
+    """As `answers`; most messages tell several things at once."""
     PASSAGES = "passages"
     """Over excerpts of a document."""
     SCENARIOS = "scenarios"
@@ -55,7 +59,7 @@ class Source(StrEnum):
         return self in (Source.PASSAGES, Source.ARTICLES)
 
 
-_FOLDERS = (Source.ANSWERS, Source.NEAR, Source.PASSAGES)
+_FOLDERS = (Source.ANSWERS, Source.NEAR, Source.TOGETHER, Source.PASSAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class MarkedLines:
 
 
 def read_answers(folders: Sequence[Path], part: Part) -> list[MarkedLines]:
-    """The blocks of a part, from the `answers`, `near` and `passages` folders of corpora, in the order of files."""
+    """The blocks of a part, from the folders of `_FOLDERS` of corpora, in the order of files."""
     return [
         block for source in _FOLDERS for path in files_of(folders, source, part) for block in _answers(path, source)
     ]
@@ -162,16 +166,22 @@ def _places(text: str, spans: Sequence[str]) -> Words | None:
 
 
 def _with_replaced(questions: Sequence[MarkedQuestion]) -> Iterator[MarkedQuestion]:
-    """Questions of an update, with the lines that answer a question of the past asked next to it."""
+    """Questions of an update, with the lines that answer the question of the past nearest to it."""
+    replaced: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for number, question in enumerate(questions):
-        near = questions[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS + 1]
-        past = {line for other in near if other.kind == PAST for line in other.gold}
-        if question.kind == UPDATE and (replaced := past - set(question.gold)):
-            yield MarkedQuestion(
-                question.id, question.question, question.kind, question.gold, question.words, tuple(sorted(replaced))
-            )
-        else:
-            yield question
+        if question.kind == PAST:
+            first = max(0, number - _NEIGHBOURS)
+            near = [other for other in range(first, number + _NEIGHBOURS + 1) if _is_update(questions, other)]
+            if near:
+                nearest = min(near, key=lambda other: abs(other - number))
+                replaced[questions[nearest].gold].update(question.gold)
+    for question in questions:
+        outdated = replaced[question.gold] - set(question.gold) if question.kind == UPDATE else ()
+        yield dataclasses.replace(question, outdated=tuple(sorted(outdated))) if outdated else question
+
+
+def _is_update(questions: Sequence[MarkedQuestion], number: int) -> bool:
+    return number < len(questions) and questions[number].kind == UPDATE
 
 
 def _scenarios(path: Path) -> Iterator[MarkedLines]:

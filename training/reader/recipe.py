@@ -60,14 +60,25 @@ STAGES: tuple[Stage, ...] = (
         ("--epochs", "0.7", "--seed", "43", *_EVERYDAY),
         start="with_everyday",
     ),
+    Stage(
+        "talks",
+        (
+            *("--epochs", "1", "--seed", "57", "--cooldown", "0.8", "--warmup", "30", "--decay", "0.99"),
+            *("--body-rate", "1.2e-4", "--head-rate", "6e-4", "--messages", "0.3", "--everyday", "1"),
+            *("--talks", "2.5", "--signed", "0.5", "--unrelated", "0.5", "--queries", "0.4", "--ambiguous", "2"),
+            *("--recalled", "0.2", "--rewriting", "0.02", "--names", "0.05", "--batch-tokens", "1100"),
+        ),
+        start="with_more_everyday",
+    ),
 )
-TAUGHT = frozenset({"last", "messages", "plain", "everyday", "more_everyday"})
+TAUGHT = frozenset({"last", "messages", "plain", "everyday", "more_everyday", "talks"})
 """Stages before which a file is written that teaches them what queries are for, which the corpora mark of messages
 only."""
 MEANS: dict[str, Mean] = {
     "evened": (("second", 0.35), ("messages", 0.15), ("plain", 0.5)),
     "with_everyday": (("evened", 0.5), ("everyday", 0.5)),
-    "shipped": (("with_everyday", 0.5), ("more_everyday", 0.5)),
+    "with_more_everyday": (("with_everyday", 0.5), ("more_everyday", 0.5)),
+    "shipped": (("with_more_everyday", 0.2), ("talks", 0.8)),
 }
 """A last stage alone asks back less often where it should, and finds fewer names behind other turns."""
 

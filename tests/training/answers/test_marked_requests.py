@@ -12,7 +12,7 @@ from models.answers.network import AnswerNetwork
 from tests.models.answers.toys import SHAPE, toy_feature_reader
 from tests.models.reader.toys import PAD, toy_body
 from training.answers.losses import answer_loss, collate_examples
-from training.answers.marked_requests import Kind, MarkedRequest, among_others, read_marked
+from training.answers.marked_requests import Kind, MarkedRequest, among_others, read_marked, read_requests
 from training.answers.mix import AnswerMix, AnswerOptions, MessageDraw
 from training.shared.data_sets import Part
 from training.shared.run import RunOptions, Task, TrainingRun
@@ -103,7 +103,7 @@ def test_one_in_three_of_the_messages_that_replace_nothing_are_learned_from(tmp_
     assert [sum(row.marks) for row in marked] == [0.0, 0.0, 0.0, 1.0]
 
 
-def test_a_request_is_read_with_the_clauses_of_each_message_that_it_means(tmp_path: Path) -> None:
+def test_a_request_is_read_with_the_messages_that_it_means_and_the_clauses_of_each(tmp_path: Path) -> None:
     parts = (
         "@ 2026-03-02\n1 shed is 4417 | and the bike 2086, | always mix them up\n2 had a scan\n"
         "3 rent is due, | bins go out\n"
@@ -116,6 +116,10 @@ def test_a_request_is_read_with_the_clauses_of_each_message_that_it_means(tmp_pa
     assert [row.marks for row in (shed, both, bins)] == [(1.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 1.0)]
     assert (bins.request.question, bins.request.now.day) == ("both, and the bins", 9)
     assert {line.said_at.day for line in bins.request.lines} == {2}
+    meant = read_marked([tmp_path], Kind.MEANT, Part.TRAIN)
+    assert [row.marks for row in meant] == [(1.0, 0.0, 0.0), (1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)]
+    assert meant[0].request.lines[0].text == "shed is 4417 and the bike 2086, always mix them up"
+    assert read_marked([tmp_path], Kind.MEANT, Part.TRAIN) == read_requests([tmp_path], Part.TRAIN, "forget_parts")
 
 
 def _message(kind: Kind, text: str, *marks: float) -> MarkedRequest:

@@ -65,6 +65,22 @@ def test_what_an_update_replaced_is_out_of_date_for_both_questions(tmp_path: Pat
     assert asked["我現在住哪裡？"].outdated == asked["我以前住哪？"].outdated == (0,)
 
 
+def test_a_question_of_the_past_belongs_to_the_nearest_update(tmp_path: Path) -> None:
+    """Messages tell several things: what replaced one of them replaced none of the others."""
+    text = """\
+1 2026-03-01 站會改九點四十，鍵盤花了三千
+2 2026-03-02 薪資面談 22 號
+3 2026-03-05 面談延到 29 號
+4 2026-03-08 站會又改回九點
+? 站會幾點？ => 4 | 九點 | update
+? 站會本來幾點？ => 1 | 九點四十 | past
+? 面談哪天？ => 3 | 29 號 | update
+? 面談原訂哪天？ => 2 | 22 號 | past
+"""
+    [block] = read_answers([folder(tmp_path, "answers", text)], Part.TRAIN)
+    assert [question.outdated for question in block.questions] == [(0,), (0,), (1,), (1,)]
+
+
 def test_a_line_that_is_neither_line_nor_question_is_named(tmp_path: Path) -> None:
     corpus = folder(tmp_path, "answers", "1 2026-03-01 嗨\n乱\n? 嗎 => NONE\n")
     with pytest.raises(ValueError, match=r"zh-Hant-v1\.txt:2"):

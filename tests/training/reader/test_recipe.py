@@ -45,16 +45,17 @@ def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_ex
     assert [value(arguments, "--out") for arguments in stages] == [f"OUT/{stage.name}" for stage in STAGES]
     checkpoints = [f"OUT/{stage.name}/checkpoint.pt" for stage in STAGES]
     with_everyday = "OUT/everyday/with_everyday.pt"
-    starts = ["before/start.pt", *checkpoints[:-3], "OUT/plain/evened.pt", with_everyday]
+    with_more = "OUT/more_everyday/with_more_everyday.pt"
+    starts = ["before/start.pt", *checkpoints[:-4], "OUT/plain/evened.pt", with_everyday, with_more]
     assert [value(arguments, "--start") for arguments in stages] == starts
     assert value(stages[0], "--words") == "before/words.json"
-    assert value(stages[-1], "--words") == "OUT/everyday/words.json"
+    assert value(stages[-1], "--words") == "OUT/more_everyday/words.json"
     averaged = dict(command for command in ran if command[0].startswith("average"))
     assert averaged["average OUT/plain/evened.pt"] == [
         f"OUT/{name}/checkpoint.pt:{share}" for name, share in MEANS["evened"]
     ]
-    shipped = "OUT/more_everyday/shipped.pt"
-    assert averaged[f"average {shipped}"] == [f"{with_everyday}:0.5", "OUT/more_everyday/checkpoint.pt:0.5"]
+    shipped = "OUT/talks/shipped.pt"
+    assert averaged[f"average {shipped}"] == [f"{with_more}:0.2", "OUT/talks/checkpoint.pt:0.8"]
     assert (module, value(export, "--checkpoint"), value(export, "--out")) == (
         "reader.export",
         shipped,
@@ -70,7 +71,7 @@ def test_each_stage_starts_from_the_one_before_or_a_mean_and_the_last_mean_is_ex
 def test_where_a_stage_starts_teaches_it_what_queries_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
     *_, (module, export), (_, last), _, _, _, _, _, _, _ = commands(monkeypatch)
     assert module == "reader.export"
-    assert value(export, "--checkpoint") == value(last, "--start") == "OUT/everyday/with_everyday.pt"
+    assert value(export, "--checkpoint") == value(last, "--start") == "OUT/more_everyday/with_more_everyday.pt"
     assert value(last, "--teacher") == value(export, "--out")
 
 
