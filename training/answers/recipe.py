@@ -109,8 +109,8 @@ STAGES: tuple[Stage, ...] = (
         "told_together",
         (
             *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800", "--frozen-layers", "4"),
-            *(*_SMALL_RATES, "--seed", "67", "--together", "1.2", "--answers", "0.08", "--near", "0.12"),
-            *("--scenarios", "0.12", "--passages", "0", "--meant", "0.12", "--replaced", "0.08", "--clause", "0.35"),
+            *(*_SMALL_RATES, "--seed", "67", "--together", "1", "--answers", "0.06", "--near", "0.1"),
+            *("--scenarios", "0.1", "--passages", "0", "--meant", "0.05", "--replaced", "0.05", "--clause", "0.3"),
             *("--alone", "0.12", "--merged", "0.4", "--fewer", "0.4", *_BORROWED),
         ),
         start="with_twins",
