@@ -160,7 +160,7 @@ def _is_part(mention: Mention, name: Mention) -> bool:
 
 async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Priority) -> list[Reading]:
     """Readings in order; what by itself asks to forget or for an overview does, whatever the conversation was about,
-    and what by itself may change something may; so it is with what it is for.
+    and what by itself may change something may.
 
     Behind several questions a request is easily read as one more of them, and what was to be forgotten would be quoted.
     """
@@ -176,13 +176,12 @@ async def _read(reader: Reader, requests: Sequence[ReadRequest], priority: Prior
 
 
 def _as_by_itself(reading: Reading, by_itself: Reading) -> Reading:
-    """The reading, with what was found in the message by itself of what it is for and asks for."""
+    """The reading, with what was found in the message by itself of what it asks for and may change."""
     requests = [item for item in by_itself.intents if item[0] is Intent.FORGET]
     others = [item for item in reading.intents if item[0] is not Intent.FORGET]
     return reading.model_copy(
         update={
             "intents": (*requests, *others),
-            "kind": by_itself.kind,
             "overview": by_itself.overview,
             "forgets_surely": by_itself.forgets_surely,
             "may_change": by_itself.may_change,

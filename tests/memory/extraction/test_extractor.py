@@ -17,6 +17,7 @@ from memory.values.understanding.readings import (
     Context,
     FactSpan,
     Intent,
+    MessageKind,
     Reading,
     ReadRequest,
     Rewrite,
@@ -338,7 +339,9 @@ class TakesRequestsForQuestions(FakeReader):
         readings = await super().read(requests, priority=priority)
         question = ((Intent.QUESTION, 0.9),)
         return [
-            reading.model_copy(update={"intents": question}) if request.context.turns else reading
+            reading.model_copy(update={"intents": question, "kind": MessageKind.MEMORY})
+            if request.context.turns
+            else reading
             for request, reading in zip(requests, readings, strict=True)
         ]
 
@@ -370,3 +373,12 @@ async def test_what_a_message_asks_by_itself_holds_in_its_conversation(surely: b
         (Intent.FORGET, Intent.QUESTION),
     )
     assert [(found.overview, found.forgets_surely) for found in (alone, behind)] == [(True, surely)] * 2
+
+
+async def test_what_a_message_is_for_is_read_in_its_conversation() -> None:
+    text = "那爸爸的呢"
+    by_itself = Reading(kind=MessageKind.GENERAL, rewrite=Rewrite(text=text))
+    extractor = ReadingExtractor(TakesRequestsForQuestions(scripted={text: by_itself}))
+    context = Context(turns=("媽媽的生日是哪天？", "5 月 4 日。"))
+    [alone, behind] = await extractor.extract([text, text], contexts=[Context(), context])
+    assert (alone.kind, behind.kind) == (MessageKind.GENERAL, MessageKind.MEMORY)
