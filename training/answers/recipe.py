@@ -105,16 +105,6 @@ STAGES: tuple[Stage, ...] = (
         ),
         start="with_nearer",
     ),
-    Stage(
-        "told_together",
-        (
-            *("--epochs", "1", "--cooldown", "0.8", *_AVERAGED, "--batch-tokens", "1800", "--frozen-layers", "4"),
-            *(*_SMALL_RATES, "--seed", "67", "--together", "1", "--answers", "0.06", "--near", "0.1"),
-            *("--scenarios", "0.1", "--passages", "0", "--meant", "0.05", "--replaced", "0.05", "--clause", "0.3"),
-            *("--alone", "0.12", "--merged", "0.4", "--fewer", "0.4", *_BORROWED),
-        ),
-        start="with_twins",
-    ),
 )
 """From "requests" on the scenarios, with requests to forget, are read most often; from "near" on `near` is read, and in
 the last stage what messages do to earlier lines."""
@@ -124,8 +114,7 @@ MEANS: dict[str, Mean] = {
     "evened": (("before", 0.5), ("scenarios", 0.5)),
     "with_near": (("evened", 0.5), ("near", 0.5)),
     "with_nearer": (("with_near", 0.5), ("nearer", 0.5)),
-    "with_twins": (("with_nearer", 0.5), ("twins", 0.5)),
-    "shipped": (("with_twins", 0.5), ("told_together", 0.5)),
+    "shipped": (("with_nearer", 0.5), ("twins", 0.5)),
 }
 
 

@@ -240,8 +240,7 @@ def test_each_stage_starts_from_the_one_before_or_from_a_mean_and_the_mean_of_al
         "evened": "OUT/scenarios/evened.pt",
         "with_near": "OUT/near/with_near.pt",
         "with_nearer": "OUT/nearer/with_nearer.pt",
-        "with_twins": "OUT/twins/with_twins.pt",
-        "shipped": "OUT/told_together/shipped.pt",
+        "shipped": "OUT/twins/shipped.pt",
     }
     starts = [given[given.index("--start") + 1] for _, given in stages[1:]]
     assert starts == [
