@@ -31,7 +31,7 @@ from .marked_requests import Kind, MarkedRequest, among_others, read_marked, rea
 from .networks import LoadedAnswerReader, load_shipped
 
 _BATCH_TOKENS = 4096
-_EPOCHS = {Kind.MEANT: 28, Kind.REPLACED: 40, Kind.CLAUSE: 15}
+_EPOCHS = {Kind.MEANT: 40, Kind.REPLACED: 40, Kind.CLAUSE: 15}
 _ROWS = 16
 _DECAY = 0.02
 _ANALYZER = KeywordAnalyzer()

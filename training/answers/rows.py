@@ -98,20 +98,22 @@ def merge_lines(row: LabelledRequest, rng: random.Random) -> LabelledRequest:
     lines: list[DatedLine] = []
     place_of: dict[int, int] = {}
     moved_by: dict[int, int] = {}
+    group: list[int] = []
     most = 0
     for number, line in enumerate(row.request.lines):
-        group = [other for other, place in place_of.items() if place == len(lines) - 1]
-        joined = _joined(lines[-1], line, rng) if lines and len(group) < most else None
+        joined = _joined(lines[-1], line, rng) if len(group) < most else None
         if joined is None or (number in marked and not marked.isdisjoint(group)):
             lines.append(line)
-            most = rng.randint(1, _MOST_MERGED)
+            group, most = [number], rng.randint(1, _MOST_MERGED)
+            moved_by[number] = 0
         else:
             moved_by[number] = len(joined) - len(line.text)
             said_at = line.said_at if number in marked else lines[-1].said_at
             lines[-1] = line.model_copy(update={"text": joined, "said_at": said_at})
+            group.append(number)
         place_of[number] = len(lines) - 1
     words = {
-        place_of[number]: (start + moved_by.get(number, 0), end + moved_by.get(number, 0))
+        place_of[number]: (start + moved_by[number], end + moved_by[number])
         for number, (start, end) in row.words.items()
     }
     return LabelledRequest(

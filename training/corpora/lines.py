@@ -39,13 +39,13 @@ class MarkedLine:
     is_said: bool = True
 
 
-def read_forgets(folders: Sequence[Path], part: Part, kind: str = "forgets") -> list[list[MarkedLine]]:
+def read_forgets(folders: Sequence[Path], part: Part, folder: str = "forgets") -> list[list[MarkedLine]]:
     """The lines of each user of `forgets` or `forget_parts`, in the order in which they were sent; requests are marked.
 
     Of a request that means a part of a message the whole message is marked.
     """
     return [
-        list(_forgets(block, language_of(path))) for path in files_of(folders, kind, part) for block in blocks(path)
+        list(_forgets(block, language_of(path))) for path in files_of(folders, folder, part) for block in blocks(path)
     ]
 
 

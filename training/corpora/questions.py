@@ -170,18 +170,17 @@ def _with_replaced(questions: Sequence[MarkedQuestion]) -> Iterator[MarkedQuesti
     replaced: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for number, question in enumerate(questions):
         if question.kind == PAST:
-            first = max(0, number - _NEIGHBOURS)
-            near = [other for other in range(first, number + _NEIGHBOURS + 1) if _is_update(questions, other)]
+            near = [
+                other
+                for other, asked in enumerate(questions)
+                if asked.kind == UPDATE and abs(other - number) <= _NEIGHBOURS
+            ]
             if near:
                 nearest = min(near, key=lambda other: abs(other - number))
                 replaced[questions[nearest].gold].update(question.gold)
     for question in questions:
         outdated = replaced[question.gold] - set(question.gold) if question.kind == UPDATE else ()
         yield dataclasses.replace(question, outdated=tuple(sorted(outdated))) if outdated else question
-
-
-def _is_update(questions: Sequence[MarkedQuestion], number: int) -> bool:
-    return number < len(questions) and questions[number].kind == UPDATE
 
 
 def _scenarios(path: Path) -> Iterator[MarkedLines]:
